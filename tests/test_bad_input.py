@@ -33,9 +33,7 @@ from askance import (
     save,
     sufficient_channel,
 )
-from askance._checks import as_parameter
 from askance.categories import Categories
-from askance.cli.shared.errors import in_flags
 from askance.errors import (
     AskanceError,
     EmptyDataError,
@@ -435,15 +433,6 @@ def test_hierarchy_in_the_docstring_is_complete() -> None:
     assert [each.__name__ for each in classes if each.__name__ not in drawn] == []
     assert [each for each in classes if not issubclass(each, (AskanceError, errors.AskanceWarning))] == []
     assert issubclass(InputError, ValueError)
-
-
-def test_refusal_is_data_also_in_words_of_the_command_line() -> None:
-    with pytest.raises(ShapeError) as caught:
-        as_parameter([1.0, 2.0, 3.0], 2)
-    assert str(caught.value) == "theta has shape (3,); allowed: (2,). Give one number per statistic."
-    said = in_flags(caught.value, {"theta": "--theta"})
-    assert str(said) == "--theta has 3 numbers; allowed: 2. Give one number per statistic."
-    assert (said.argument, said.got, said.allowed) == ("theta", "(3,)", "(2,)")
 
 
 def test_refused_secret_is_a_place_without_a_value() -> None:

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from askance import CliqueRelease, ForcedResponse, Tally, save
+from askance._checks import as_parameter
 from askance.cli.command import askance as root
+from askance.cli.shared.errors import in_flags
+from askance.errors import ShapeError
 from askance.estimation.field import estimate_field
 from askance.formats import channel_to_toml
 from askance.formats.field_fit_file import field_for
@@ -387,3 +390,12 @@ def test_tags_as_conllu(folder: Path) -> None:
         assert [row.split("\t")[1] for row in lines[:3]] == ["a", "dog", "barks"]
         assert [row.split("\t")[3] for row in lines[:3]] == ["D", "N", "V"]
     assert call("evaluate", "tagger.askance", "a.conllu").code == 0
+
+
+def test_refusal_is_data_also_in_words_of_the_command_line() -> None:
+    with pytest.raises(ShapeError) as caught:
+        as_parameter([1.0, 2.0, 3.0], 2)
+    assert str(caught.value) == "theta has shape (3,); allowed: (2,). Give one number per statistic."
+    said = in_flags(caught.value, {"theta": "--theta"})
+    assert str(said) == "--theta has 3 numbers; allowed: 2. Give one number per statistic."
+    assert (said.argument, said.got, said.allowed) == ("theta", "(3,)", "(2,)")

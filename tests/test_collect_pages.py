@@ -17,6 +17,7 @@ import pytest
 from askance.collect.device_page import assets
 from askance.collect.live import BLOCK
 from askance.collect.server.headers import HEADERS
+from askance.collect.server.limits import Rate
 from askance.collect.server.replies import ROOM
 from tests.collectors import DEVICES, SURVEY, TOKENS, Served, collection_in, line_of, served
 
@@ -226,6 +227,7 @@ def test_forms_of_other_sites_are_refused(survey: Served, origin: str) -> None:
 
 
 def test_passwords_cannot_be_tried_without_end(survey: Served) -> None:
+    survey.collector.admin._tries = Rate(0, at_once=10)  # on a busy machine tries come back before the last one is made
     codes = {_post(survey, "/admin/login", password="guess").status_code for _ in range(12)}
     assert codes == {403, 429}
 

@@ -67,13 +67,12 @@ from .collectors import DEVICES, SURVEY, TOKENS
 from .damage import damaged, of_cells, of_container, of_json, of_json_lines, of_parquet, of_toml
 from .report_examples import EXAMPLES, some_reports
 from .small_corpus import TEST, counted
-from .test_cli import call
 
 #: Damaged files for every reader.
 EACH = 300
 # Seconds of the processor, not of the clock, after which a reader is said to hang.
 _PATIENCE = 120
-_GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent / "golden"
 
 Within = Callable[[bytes, random.Random], bytes]
 
@@ -98,7 +97,7 @@ class Reader(NamedTuple):
 
 def _golden(*endings: str) -> list[Example]:
     ways: dict[str, Within] = {".jsonl": of_json_lines, ".parquet": of_parquet}
-    paths = sorted(path for path in _GOLDEN.iterdir() if path.suffix in endings)
+    paths = sorted(path for path in GOLDEN.iterdir() if path.suffix in endings)
     return [Example(path.name, path.read_bytes(), ways.get(path.suffix, of_container)) for path in paths]
 
 
@@ -427,55 +426,3 @@ def test_files_that_were_seen(what: str, tmp_path: Path) -> None:
     reader = next(reader for full, reader in READERS.items() if full.endswith(f".{name}"))
     with pytest.raises(AskanceError, match=re.escape(said)):
         reader.read(tmp_path / file)
-
-
-# -- on the command line -----------------------------------------------------------------------------------------------
-
-#: Commands and the readers whose files they are given in place of FILE.
-COMMANDS: dict[str, str] = {
-    "aggregate FILE -o out.state": "askance.formats.aggregation.aggregate",
-    "estimate FILE": "askance.formats.files.load",
-    "synth FILE -n 3 --seed 1 -o out.csv": "askance.formats.field_fit_file.read_field_fit",
-    "certify file FILE": "askance.formats.channel_file.read_answer_channel",
-    "randomize file FILE --header": "askance.formats.channel_file.read_channel",
-    "fit-linear golden.state --release FILE": "askance.formats.release_file.read_release",
-    "plan regression FILE --privacy-level 1 -o out.json": "askance.formats.release_file.read_regression",
-    "plan field FILE --privacy-level 1 -o out.toml": "askance.formats.field_fit_file.read_field",
-    "optimal FILE --privacy-level 1 --theta 0,0": "askance.planning.model_file.read_model",
-    "questions --read FILE -o out.jsonl": "askance.text.sheets.filled_sheet.read_sheet",
-    "questions FILE --tags A,B -o out.csv": "askance.text.io.tagged_text.read_sentences",
-    "regions FILE --window 2 -o out.jsonl": "askance.text.io.tagged_text.read_tagged",
-    "tag FILE text.txt": "askance.text.tagger.file.load_tagger",
-    "tag tagger FILE": "askance.text.io.tagged_text.read_sentences",
-    "evaluate tagger FILE": "askance.text.io.tagged_text.read_tagged",
-    "train FILE --method moments -o out.askance": "askance.text.io.region_file.read_regions",
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_refuse_damaged_files(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They work, or end with one line and code 2."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "golden.state").write_bytes((_GOLDEN / "per_value.statistics").read_bytes())
-    (tmp_path / "text.txt").write_text("a dog\n")
-    if " tagger " in command:
-        (tmp_path / "tagger").write_bytes(_taggers(tmp_path)[1].data)
-    rng = random.Random(command)
-    examples = _examples_of(COMMANDS[command], tmp_path)
-    refused = 0
-    for number in range(12):
-        example = examples[number % len(examples)]
-        path = tmp_path / f"given-{example.name}"
-        data = damaged(example.data, rng, example.within)[1] if number else example.data
-        path.write_bytes(data)
-        outcome = call(*(str(path) if word == "FILE" else word for word in command.split()))
-        assert outcome.code in (0, 2), (number, outcome)
-        assert "--help" not in outcome.err  # the command line itself is as it should be
-        lines = [line for line in outcome.err.splitlines() if not line.startswith("askance: warning: ")]
-        if outcome.code:
-            assert (outcome.out, len(lines)) == ("", 1), (number, outcome)
-            assert lines[0].startswith("askance: ")
-            refused += 1
-        for made in tmp_path.glob("out.*"):
-            made.unlink()
-    assert refused

@@ -180,9 +180,6 @@ def test_components_look_normal_and_unrelated() -> None:
         assert abs(squares.mean()) < Z_BOUND * math.sqrt(4 / first.size)
 
 
-# -- gains -------------------------------------------------------------------------------------------------------------
-
-
 def test_gains_of_few_candidates_are_known() -> None:
     root = math.sqrt(math.pi)
     known = {(2, 1): 1 / root, (3, 1): 1.5 / root, (3, 2): 1.5 / root}

@@ -360,20 +360,6 @@ def _first_without_number(array: AnyArray) -> str:
     return "[0]" * array.ndim  # numbers written as texts
 
 
-def columns_by_name(table: Any, names: Sequence[str]) -> Any:
-    """The columns of those names where a table has names (a data frame), in that order; anything else as it is."""
-    columns = getattr(table, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return table
-    missing = [name for name in names if name not in columns]
-    if missing:
-        raise InputError(
-            f"there is no column {shown(missing[0])}; found: {shown(list(columns))}.",
-            remedy=did_you_mean(missing[0], list(columns), f"Give the columns {', '.join(names)}."),
-        )
-    return table[list(names)]
-
-
 def as_parameter(theta: ArrayLike, dimension: int, name: str = "theta") -> FloatArray:
     """Read θ: a finite vector of the model's dimension."""
     vector = as_floats(theta, name)

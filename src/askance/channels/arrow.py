@@ -107,27 +107,27 @@ def unusable(column: Column | LabelColumn, array: Any) -> dict[int, str]:
     """Rows of an unpacked array that hold no value, or one of another length, and what is wrong with them."""
     import pyarrow as pa
 
-    found: dict[int, str] = {}
+    faults: dict[int, str] = {}
     if array.null_count:
         gaps = array.is_null().to_numpy(zero_copy_only=False)
-        found |= dict.fromkeys(np.flatnonzero(gaps).tolist(), f"it has no value in column {column.name!r}.")
+        faults |= dict.fromkeys(np.flatnonzero(gaps).tolist(), f"it has no value in column {column.name!r}.")
     if isinstance(column, LabelColumn):
-        return found
+        return faults
     if pa.types.is_large_binary(array.type):
-        return _unusable_bytes(column, array) | found
+        return _unusable_bytes(column, array) | faults
     if column.kind != "integers":
-        return found
+        return faults
     if not pa.types.is_fixed_size_list(array.type):
         lengths = array.value_lengths().fill_null(column.width).to_numpy()
         what = "it has {} numbers in column {!r}; allowed: {}."
         wrong = np.flatnonzero(lengths != column.width).tolist()
-        found |= {i: what.format(lengths[i], column.name, column.width) for i in wrong if i not in found}
+        faults |= {i: what.format(lengths[i], column.name, column.width) for i in wrong if i not in faults}
     if array.values.null_count:
-        rows = np.arange(len(array)) if not found else np.delete(np.arange(len(array)), list(found))
+        rows = np.arange(len(array)) if not faults else np.delete(np.arange(len(array)), list(faults))
         gaps = array.take(pa.array(rows)).flatten().is_null().to_numpy(zero_copy_only=False)
         some = rows[gaps.reshape(len(rows), column.width).any(axis=1)].tolist()
-        found |= dict.fromkeys(some, f"it has no value in column {column.name!r}.")
-    return found
+        faults |= dict.fromkeys(some, f"it has no value in column {column.name!r}.")
+    return faults
 
 
 def _unusable_bytes(column: Column, array: Any) -> dict[int, str]:

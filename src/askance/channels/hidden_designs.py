@@ -172,8 +172,8 @@ class CheatingDetection(HiddenDesign):
                     remedy="Correct the probabilities of this group.",
                 )
         tables = {group: _cheating(p, sum(rest, Fraction(0))) for group, (p, *rest) in chances.items()}
-        given = {"yes": _texts(chances), **({} if no is None else {"no": _texts(chances, 1)})}
-        super().__init__({"cheats": NO_YES}, tables, **given)
+        parameters = {"yes": _texts(chances), **({} if no is None else {"no": _texts(chances, 1)})}
+        super().__init__({"cheats": NO_YES}, tables, **parameters)
 
     @property
     def law(self) -> str:
@@ -254,8 +254,8 @@ class CrosswiseControl(HiddenDesign):
             for group, name in zip(group_names(names if groups is None else groups, len(names)), names, strict=True)
         }
         nuisances = {"random": NO_YES, **({} if yes is None else {"hides": NO_YES})}
-        given = {name: str(chance) for name, chance in read.items()}
-        super().__init__(nuisances, tables, observations=("different", "same"), **given)
+        parameters = {name: str(chance) for name, chance in read.items()}
+        super().__init__(nuisances, tables, observations=("different", "same"), **parameters)
 
     @property
     def law(self) -> str:

@@ -86,13 +86,13 @@ class Words:
         and the next word is taken: what remains is the same number of words for every result.
         """
         stream = chain(self.take(len(limits)).tolist(), iter(lambda: int(self.take(1)[0]), None))
-        found = []
+        places = []
         for limit in limits:
             unfair, product = _SPAN % limit, next(stream) * limit
             while product & _LOW < unfair:
                 product = next(stream) * limit
-            found.append(product >> 64)
-        return found
+            places.append(product >> 64)
+        return places
 
     def distinct(self, cells: int, size: int) -> list[int]:
         """`size` different ones of 0 … `cells` − 1, one after the other, every such sequence equally likely.

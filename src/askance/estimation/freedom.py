@@ -45,7 +45,7 @@ class Freedom:
         if self.root is None or self.trace is None or self.pairs is None:
             return np.full(contrasts.shape[:-1], self.number)
         d = self.root.shape[1]
-        quartic, found = self.pairs.reshape(d * d, d * d), np.empty(len(rows))
+        quartic, freedom = self.pairs.reshape(d * d, d * d), np.empty(len(rows))
         for start in range(0, len(rows), _AT_A_TIME):
             u = rows[start : start + _AT_A_TIME] @ self.root
             length = np.sqrt((u * u).sum(axis=1))
@@ -54,11 +54,11 @@ class Freedom:
             squares = (u[:, :, None] * u[:, None, :]).reshape(len(u), -1)
             spread = ((squares @ quartic) * squares).sum(axis=1)
             usable = (known > 1 - _LOST) | (length == 0)  # of a constant nothing is estimated
-            found[start : start + _AT_A_TIME] = np.where(
+            freedom[start : start + _AT_A_TIME] = np.where(
                 usable, known**2 / np.where(spread > 0, spread, np.inf), np.nan
             )
-            found[start : start + _AT_A_TIME][length == 0] = self.number
-        return found.reshape(contrasts.shape[:-1])
+            freedom[start : start + _AT_A_TIME][length == 0] = self.number
+        return freedom.reshape(contrasts.shape[:-1])
 
     def joint(self, contrasts: FloatArray) -> float:
         """η of several contrasts, the rows: Lθ̂ is tested by F = (η − q + 1)/(η q) · Wald on q and η − q + 1.

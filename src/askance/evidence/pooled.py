@@ -130,19 +130,19 @@ def pool(tallies: Sequence[Tally]) -> Tally:
     >>> estimate(Enumerated.saturated(["no", "yes"]), both).standard_errors.round(3)
     array([0.152])
     """
-    given = as_list(tallies, "tallies", "[Tally(first_channel, …), Tally(second_channel, …)]")
-    if not given:
+    parts = as_list(tallies, "tallies", "[Tally(first_channel, …), Tally(second_channel, …)]")
+    if not parts:
         raise EmptyDataError("tallies is empty; allowed: at least one Tally.", remedy="Give one tally per channel.")
     merged: dict[str, Tally] = {}
-    for i, tally in enumerate(given):
-        _require_fitting(tally, i, given[0])
+    for i, tally in enumerate(parts):
+        _require_fitting(tally, i, parts[0])
         for part in taken_apart(tally):
             known = merged.get(part.channel.fingerprint)
             merged[part.channel.fingerprint] = part if known is None else known + part
     kept = [tally for tally in merged.values() if tally.n_observations]
     if not kept:
         raise EmptyDataError(
-            f"none of the {len(given)} tallies has reports; allowed: at least one report.",
+            f"none of the {len(parts)} tallies has reports; allowed: at least one report.",
             remedy="Add observations before pooling.",
         )
     if len(kept) == 1:

@@ -95,18 +95,18 @@ def _files(place: str | Path, path: str, is_folder: Any, exists: Any, find: Any,
     """The files of a place, with what its system offers."""
     try:
         if is_folder(path):
-            found = [file for file in find(path) if _is_open(file.removeprefix(path)) and file.endswith(_REPORTS)]
+            named = [file for file in find(path) if _is_open(file.removeprefix(path)) and file.endswith(_REPORTS)]
             what = f"the folder {place} holds no files of reports ({', '.join((*LINES, *PARQUET))})."
         elif _MAGIC.isdisjoint(path) or exists(path):
             return [place if is_address(place) else Path(path)]
         else:
-            found = [file for file in match(path) if not is_folder(file)]
+            named = [file for file in match(path) if not is_folder(file)]
             what = f"no file is called like {place}."
     except OSError as error:
         raise cannot_read(place, error) from None
-    if not found:
+    if not named:
         raise InputError(what, remedy="Give files of reports, a folder with some, or states.")
-    return [name(file) for file in sorted(found)]
+    return [name(file) for file in sorted(named)]
 
 
 def _is_open(name: str) -> bool:

@@ -75,10 +75,10 @@ def _tasks(
         return [(0, tuple(files), require_split(split))]
     _, of = require_split((0, split))
     expected = None if channel is None else (channel, purpose)
-    found: dict[int, int | None] = engine.fold(numbered, partial(_part_of, of=of, expected=expected), _union)
-    tasks: list[_Task] = [(number, (file,), None) for number, file in numbered if found[number] is None]
-    for part in sorted({part for part in found.values() if part is not None}):
-        own = [number for number, its in found.items() if its == part]
+    part_of: dict[int, int | None] = engine.fold(numbered, partial(_part_of, of=of, expected=expected), _union)
+    tasks: list[_Task] = [(number, (file,), None) for number, file in numbered if part_of[number] is None]
+    for part in sorted({part for part in part_of.values() if part is not None}):
+        own = [number for number, its in part_of.items() if its == part]
         tasks.append((min(own), tuple(files[number] for number in sorted(own)), (part, of)))
     return tasks
 

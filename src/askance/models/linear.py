@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
-from askance._checks import as_array, as_count, as_floats, columns_by_name, number, shape, shown
+from askance._checks import as_array, as_count, as_floats, number, shape, shown
 from askance.errors import InputError, MissingValueError, NotIdentifiedError, ShapeError
+from askance.models.named_columns import columns_by_name
 
 # Values beyond this many scales are clipped.
 _CLIP = 3.0

@@ -65,10 +65,10 @@ class GuessedDesign:
                 remedy="Plan for each by itself, with its own treated group.",
             )
         if set(self.guesses) != set(names):
-            given = ", ".join(map(str, self.guesses)) or "none"
+            guessed = ", ".join(map(str, self.guesses)) or "none"
             first = names[0]
             raise InputError(
-                f"{self.kind} needs guesses of {' and '.join(names)}; given: {given}.",
+                f"{self.kind} needs guesses of {' and '.join(names)}; given: {guessed}.",
                 remedy=words("{0}.", Either(f"Give guesses={{{first!r}: 0.4}}, say", f"Add --guess {first}=0.4, say")),
             )
         self._laws.update({factor.name: _law(factor, self.guesses[factor.name]) for factor in others})
@@ -85,8 +85,8 @@ class GuessedDesign:
 
     def parameters(self) -> dict[str, Any]:
         """Of the design, as they are typed, and the guesses."""
-        given = {name: value for name, value in self.design.parameters().items() if name != "groups" and value}
-        typed = {name: ",".join(map(str, v)) if isinstance(v, list) else v for name, v in given.items()}
+        stated = {name: value for name, value in self.design.parameters().items() if name != "groups" and value}
+        typed = {name: ",".join(map(str, v)) if isinstance(v, list) else v for name, v in stated.items()}
         guessed = {name: ",".join(map(str, _listed(guess))) for name, guess in self.guesses.items()}
         return {**typed, **{f"guessed {name}": text for name, text in guessed.items()}}
 

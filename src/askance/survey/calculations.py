@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from askance._checks import shorten
-from askance._words import words
 from askance.survey.parsed_calculations import (
     COMPUTE_BEFORE,
     CalculationError,
@@ -26,7 +24,7 @@ from askance.survey.parsed_calculations import (
     parse_calculation,
     shortened,
 )
-from askance.survey.row_values import conditions, numbers, plain
+from askance.survey.row_values import conditions, numbers, plain, refuse_unlisted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -365,7 +363,7 @@ class _Reader:
             value = inner(frame, state)
             value = numbers(value, text) if name in OF_NUMBERS else value
             if isinstance(levels, list):
-                _refuse_unlisted(value, levels, text, droppable=is_column)
+                refuse_unlisted(value, levels, text, droppable=is_column)
             memory = {"_state": state.setdefault(key, {})} if has_memory else {}
             return function(value, **options, **memory)
 
@@ -418,17 +416,6 @@ class _Reader:
         if isinstance(key, dict) or (isinstance(key, list) and any(isinstance(part, (list, dict)) for part in key)):
             raise CalculationError(f"{shortened(str(key))} is no key", "Write numbers or texts before the colons.")
         return tuple(key) if isinstance(key, list) else key
-
-
-def _refuse_unlisted(value: Any, levels: list[Any], text: str, *, droppable: bool) -> None:
-    """Values that levels leave out would count as the level that all others are compared with."""
-    import pandas as pd
-
-    others = [level for level in pd.unique(pd.Series(value)).tolist() if level not in levels]
-    if others:
-        problem = f"{text} holds {shorten(others)}, which levels={shortened(str(levels))} leaves out"
-        way = words("Add it to the levels, or leave its rows out with {missing=drop}.")
-        raise CalculationError(problem, way if droppable else "Add it to the levels.")
 
 
 def _where(steps: list[_Step], texts: list[str]) -> _Step:

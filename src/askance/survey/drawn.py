@@ -69,15 +69,15 @@ class Drawn:
         """Columns of replicate weights, in the order of the table where a pattern names them."""
         if self.replicates is None:
             return []
-        found = list(self.replicates)
+        copies = list(self.replicates)
         if isinstance(self.replicates, str):
-            found = [name for name in known if fnmatchcase(name, self.replicates) and name != self.weights]
-        if len(found) < 2:
+            copies = [name for name in known if fnmatchcase(name, self.replicates) and name != self.weights]
+        if len(copies) < 2:
             raise InputError(
-                f"{len(found)} columns are called {shown(self.replicates)}; allowed: at least 2 replicates.",
+                f"{len(copies)} columns are called {shown(self.replicates)}; allowed: at least 2 replicates.",
                 remedy="Write a pattern such as w_rep*, which their names have in common.",
             )
-        return found
+        return copies
 
     def _check(self) -> None:
         one_of(self.lonely_psu, ("error", "adjust"), "lonely_psu", "The default is error.")

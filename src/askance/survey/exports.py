@@ -81,13 +81,13 @@ def without_lines_of_qualtrics(content: bytes, delimiter: str, name: str, source
             ends.append(lines.tell())
     except csv.Error:  # a cell beyond any question
         records = []
-    found = len(records) == 1 + _LINES and len(records[0]) == len(records[-1]) and _are_import_ids(records[-1])
-    if source == "qualtrics" and not found:
+    exported = len(records) == 1 + _LINES and len(records[0]) == len(records[-1]) and _are_import_ids(records[-1])
+    if source == "qualtrics" and not exported:
         raise FormatError(
             f"{name} is no export of Qualtrics: its third line does not hold an ImportId of every column.",
             remedy=words("Export it again as CSV, or read it with {source=plain}."),
         )
-    if not found or source not in (None, "qualtrics"):
+    if not exported or source not in (None, "qualtrics"):
         return content, False
     return content[: ends[1]] + content[ends[-1] :], True
 

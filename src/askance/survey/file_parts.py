@@ -97,16 +97,16 @@ def _described(place: str) -> list[_File]:
 
     with opened(place, unpack=False) as file:
         try:
-            found = pq.ParquetFile(file).metadata
+            footer = pq.ParquetFile(file).metadata
         except pa.ArrowException:
             raise InputError(
                 f"{place} is no Parquet file; allowed where rows stay in files: Parquet.",
                 remedy="Read a smaller table with read_table(path), or write this one as Parquet.",
             ) from None
-        file.seek(-8 - found.serialized_size, 2)
-        digest = hashlib.sha256(file.read(found.serialized_size)).digest()[:_DIGEST]
-    sizes = tuple(found.row_group(number).num_rows for number in range(found.num_row_groups))
-    names = tuple(found.schema.to_arrow_schema().names)
+        file.seek(-8 - footer.serialized_size, 2)
+        digest = hashlib.sha256(file.read(footer.serialized_size)).digest()[:_DIGEST]
+    sizes = tuple(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
+    names = tuple(footer.schema.to_arrow_schema().names)
     return [_File(digest, place, names, sizes)]
 
 

@@ -61,9 +61,9 @@ class FitResults(Tabulated):
     @property
     def kept(self) -> FormulaFit:
         """The fit with all tables, as files keep it."""
-        nuisances = [replace(each.table(), title=f"Shares of {name}") for name, each in self.nuisances.items()]
+        nuisances = [replace(result.table(), title=f"Shares of {name}") for name, result in self.nuisances.items()]
         others = [*self.contrasts, self.outcome, self.effects, self.arms, self.test]
-        return self.fit.with_tables(*self.prevalence, *nuisances, *(each for each in others if each is not None))
+        return self.fit.with_tables(*self.prevalence, *nuisances, *(result for result in others if result is not None))
 
     def table(self) -> Table:
         """The coefficients."""
@@ -72,10 +72,10 @@ class FitResults(Tabulated):
     def summary(self) -> str:
         """All tables for people, one below the other."""
         tables: list[Any] = [*self.prevalence, *self.contrasts]
-        parts = [self.fit.summary(self.confidence), *(each.summary() for each in tables)]
+        parts = [self.fit.summary(self.confidence), *(result.summary() for result in tables)]
         for name, shares in self.nuisances.items():
             parts.append(f"{name}, for these respondents as they are\n{shares.summary()}")
-        parts += [each.summary() for each in (self.outcome, self.effects, self.arms) if each is not None]
+        parts += [result.summary() for result in (self.outcome, self.effects, self.arms) if result is not None]
         text = "\n\n".join(parts)
         if self.test is None or self.test.p_value >= 1:
             return text
@@ -93,13 +93,16 @@ class FitResults(Tabulated):
         }
         if self.prevalence:
             first, *others = self.prevalence
-            told |= {"prevalence": first.to_json(), "prevalence_by": {str(each.by): each.to_json() for each in others}}
+            told |= {
+                "prevalence": first.to_json(),
+                "prevalence_by": {str(shares.by): shares.to_json() for shares in others},
+            }
         if self.hidden:
-            told["shares"] = {name: each.table().to_json()["rows"] for name, each in self.hidden.items()}
+            told["shares"] = {name: result.table().to_json()["rows"] for name, result in self.hidden.items()}
         if self.contrasts:
-            told["contrasts"] = [{"by": each.by, **each.to_json()} for each in self.contrasts]
+            told["contrasts"] = [{"by": result.by, **result.to_json()} for result in self.contrasts]
         more = {"outcome_effects": self.outcome, "effects": self.effects, "arms": self.arms}
-        return told | {name: each.to_json() for name, each in more.items() if each is not None}
+        return told | {name: result.to_json() for name, result in more.items() if result is not None}
 
 
 def fit_results(
@@ -132,7 +135,7 @@ def fit_results(
         # Of an outcome that nothing but the hidden answer explains, there are no others.
         alone = isinstance(fit, HiddenFit) and bool(fit.model.outcomes) and not trait.design.columns
         changes = trait.marginal_effects(confidence=confidence) if effects and not alone else None
-    gaps = [each.contrasts() for each in shares[1:]] if contrasts else []
+    gaps = [result.contrasts() for result in shares[1:]] if contrasts else []
     if isinstance(fit, RegressionFit):
         assert fit.evidence is not None
         return FitResults(

@@ -82,8 +82,8 @@ def group_agreement(fit: HiddenFit) -> GroupAgreement:
     if fit.model.outcomes:
         start = theta[: fit.model.blocks[len(fit.model.factors)].start]
         problem = without_outcomes(problem)
-        found = fit_marginal(problem, starts=[start])
-        theta, repaired = found.theta, found.diagnostics.repaired
+        without = fit_marginal(problem, starts=[start])
+        theta, repaired = without.theta, without.diagnostics.repaired
     names = {channel.fingerprint: arm for arm, channel in reversed(fit.evidence.arms.items())}
     cells = [(names.get(c.fingerprint, ""), label) for c in problem.channels for label in c.observations.labels]
     shares = group_shares(problem, theta)

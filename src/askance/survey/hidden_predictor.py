@@ -103,8 +103,8 @@ def _read(rows: SurveyRows, columns: Sequence[str], channel: Any, arm: str | Non
         arms, column = arms_of(channel, arm), rows.as_written(columns[0])
         which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
         return Said.read(column, channel if arms is None else arms, which, positive)
-    given = isinstance(channel, Mapping) and set(channel) == set(columns)
-    if not given or arm is not None or not all(isinstance(own, FiniteChannel) for own in channel.values()):
+    by_column = isinstance(channel, Mapping) and set(channel) == set(columns)
+    if not by_column or arm is not None or not all(isinstance(own, FiniteChannel) for own in channel.values()):
         several = "{" + ", ".join(f"{name!r}: …" for name in columns) + "}"
         raise InputError(
             f"the formula has the hidden answers {shorten(columns)}; allowed for several: a design each, without arms.",

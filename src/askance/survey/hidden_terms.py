@@ -40,14 +40,14 @@ def take_hidden(text: str) -> tuple[str, tuple[HiddenTerm, ...]]:
     at = next((i for i, token in enumerate(tokens) if token.kind.value == "operator" and "~" in token.token), None)
     if at is None or any(_is_hidden(token) for token in tokens[:at]):
         raise refusal(text, "hidden(…) stands right of ~, where it explains", _EXAMPLE)
-    found = [_read(text, token.token) for token in tokens[at:] if _is_hidden(token)]
-    if len({term.column for term in found}) < len(found):
+    terms = [_read(text, token.token) for token in tokens[at:] if _is_hidden(token)]
+    if len({term.column for term in terms}) < len(terms):
         raise refusal(text, "a column stands in hidden(…) twice", "Write every one once.")
-    if not found:
+    if not terms:
         return text, ()
     start = tokens[at].source_start + tokens[at].token.index("~")
     rest = " ".join([tokens[at].token.partition("~")[2], *_without(text, tokens[at + 1 :])]).strip()
-    return f"{text[:start].strip()} ~ {rest or 1}", tuple(found)
+    return f"{text[:start].strip()} ~ {rest or 1}", tuple(terms)
 
 
 def _is_hidden(token: Any) -> bool:

@@ -188,8 +188,8 @@ def _law_test(fit: HiddenFit, design: ListExperiment) -> LikelihoodRatioTest | N
     from scipy.special import chdtrc
 
     binomial = design.control_law == "binomial"
-    given = {**design.parameters(), "control_law": "multinomial" if binomial else "binomial"}
-    model = ListExperiment(**given).model(fit.design.terms if fit.design is not None else fit.model.terms)
+    other = {**design.parameters(), "control_law": "multinomial" if binomial else "binomial"}
+    model = ListExperiment(**other).model(fit.design.terms if fit.design is not None else fit.model.terms)
     if model.dimension == fit.model.dimension:  # one item: both are the same
         return None
     other, _ = solve(model, fit.evidence, starts=[_converted(fit, model, binomial)])
@@ -245,10 +245,10 @@ def _hausman(fit: HiddenFit, design: ListExperiment) -> tuple[MeansAndLikelihood
         return None, "no Hausman test: a group does not tell all effects by itself"
 
 
-def _on_hausman(found: MeansAndLikelihood, design: ListExperiment, rejected: bool) -> str:
-    pairs = zip(design.traits, found.likelihood, found.means, strict=True)
+def _on_hausman(pair: MeansAndLikelihood, design: ListExperiment, rejected: bool) -> str:
+    pairs = zip(design.traits, pair.likelihood, pair.means, strict=True)
     shares = ", ".join(f"{trait} {100 * one:.1f} % against {100 * other:.1f} %" for trait, one, other in pairs)
-    test, head = found.test, f"Hausman test of the likelihood against the difference in means ({shares})"
+    test, head = pair.test, f"Hausman test of the likelihood against the difference in means ({shares})"
     if not test.degrees_of_freedom:
         return f"{head}: both are the same"
     if not test.p_value < _LEVEL:

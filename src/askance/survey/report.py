@@ -69,7 +69,7 @@ def report_page(fit: Fit, title: str = "", confidence: float = 0.95) -> str:
     heading = title or (f"Report on {formula}" if formula else "Report on a fit")
     table = fit.table(confidence)
     estimates = [table_html(_without_figures_above(table)), *_figure(fit, confidence)]
-    kept = [table_html(each) for each in fit.kept_tables]
+    kept = [table_html(printed) for printed in fit.kept_tables]
     parts = [
         *(f'<p class="alarm" role="alert"><strong>Alarm:</strong> {escape(alarm)}</p>' for alarm in fit.alarms),
         _section("In short", [_facts(fit, formula, confidence)]),

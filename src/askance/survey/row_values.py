@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from askance._checks import shorten
+from askance._words import words
+from askance.survey.parsed_calculations import CalculationError, shortened
+
 
 def plain(value: Any, text: str) -> Any:
     """One value per row, or a single one; splines and categories are several columns."""
@@ -33,3 +37,14 @@ def conditions(value: Any, text: str) -> Any:
     if _kind(plain(value, text)) != "b":
         raise TypeError(f"{text} is no condition, as age > 30 is")
     return value
+
+
+def refuse_unlisted(value: Any, levels: list[Any], text: str, *, droppable: bool) -> None:
+    """Values that levels leave out would count as the level that all others are compared with."""
+    import pandas as pd
+
+    others = [level for level in pd.unique(pd.Series(value)).tolist() if level not in levels]
+    if others:
+        problem = f"{text} holds {shorten(others)}, which levels={shortened(str(levels))} leaves out"
+        way = words("Add it to the levels, or leave its rows out with {missing=drop}.")
+        raise CalculationError(problem, way if droppable else "Add it to the levels.")

@@ -146,7 +146,7 @@ def _finite(step: Any, name: str) -> float:
 def _known_values(design: FormulaDesign, table: Columns, name: str) -> FloatArray:
     """Values of a variable in these rows, and in those of the fit where they are at hand."""
     tables = [table] if design.respondents is None else [table, design.respondents]
-    return np.concatenate([each[name].values.astype(np.float64) for each in tables])
+    return np.concatenate([columns[name].values.astype(np.float64) for columns in tables])
 
 
 def _moved(design: FormulaDesign, table: Columns, name: str, values: Any) -> Covariates:

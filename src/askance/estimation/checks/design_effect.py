@@ -132,13 +132,13 @@ def _of_people(F0: FloatArray, n0: float, F1: FloatArray, n1: float) -> FloatArr
 
 
 def _one_by_one(
-    share: FloatArray, spread: FloatArray, turn: FloatArray, F: FloatArray, n: tuple[float, float], given: Any
+    share: FloatArray, spread: FloatArray, turn: FloatArray, F: FloatArray, n: tuple[float, float], known_spread: Any
 ) -> FloatArray:
     """P of one-sided tests that a share is not below 0: Welch's t, or normal where a spread was given."""
     from scipy.special import ndtr
 
     error = np.sqrt(np.diag(spread))
-    if given is not None:
+    if known_spread is not None:
         return np.where(error > 0, ndtr(share / np.where(error > 0, error, 1.0)), 1.0)
     upper, lower, sizes = turn.clip(0) @ F, (-turn).clip(0) @ F, n if turn[0, 0] > 0 else n[::-1]
     return np.array([_welch(a, sizes[0], b, sizes[1]) for a, b in zip(upper.tolist(), lower.tolist(), strict=True)])
@@ -179,12 +179,12 @@ def _set_p_value(shares: FloatArray, spread: FloatArray, welch: FloatArray, n: f
 
 def _distinct(cells: IntArray, shares: FloatArray, spread: FloatArray) -> list[int]:
     """The cells without those that repeat another, as where a count occurs in neither group."""
-    found: list[int] = []
+    kept: list[int] = []
     for j in cells.tolist():
-        same = (i for i in found if np.allclose([shares[i], *spread[i]], [shares[j], *spread[j]], rtol=0, atol=1e-15))
+        same = (i for i in kept if np.allclose([shares[i], *spread[i]], [shares[j], *spread[j]], rtol=0, atol=1e-15))
         if next(same, None) is None:
-            found.append(j)
-    return found
+            kept.append(j)
+    return kept
 
 
 def _singular(spread: FloatArray) -> bool:

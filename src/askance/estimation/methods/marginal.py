@@ -189,9 +189,9 @@ def _explored(problem: Problem, sample: Problem, points: list[FloatArray], solve
     if sample is problem:
         return points
     rough: _Climb = partial(climb_newton, tolerance=_ROUGH) if solver == "newton" else _SOLVERS[solver]
-    found = [rough(sample, point) for point in points]
-    first = found[chosen].theta if found[chosen].converged else points[chosen]
-    return _apart(sample, [first, *(np.array(maximum.theta) for maximum in _distinct(sample, found, None))])
+    maxima = [rough(sample, point) for point in points]
+    first = maxima[chosen].theta if maxima[chosen].converged else points[chosen]
+    return _apart(sample, [first, *(np.array(maximum.theta) for maximum in _distinct(sample, maxima, None))])
 
 
 def _apart(problem: Problem, points: list[FloatArray]) -> list[FloatArray]:

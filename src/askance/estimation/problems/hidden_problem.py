@@ -335,8 +335,8 @@ class HiddenProblem(ResponsesProblem):
         rows, scale = self.rows, self.n_observations / self.rows.total_weight**2
         if not self.has_clusters:
             return ClusterSpread(np.asarray(rows.total(partial(_squares, scores=scores))[0] * scale), None)
-        found = self.clustered(rows, partial(_weighted, scores=scores), working)
-        return found._replace(squares=np.asarray(found.squares * scale))
+        sums = self.clustered(rows, partial(_weighted, scores=scores), working)
+        return sums._replace(squares=np.asarray(sums.squares * scale))
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """Weighted scores of the reports of a block, with the sign of the gradient, shape (n, d)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
-from askance._checks import as_floats, columns_by_name
+from askance._checks import as_floats
 from askance._threads import one_thread
 from askance.categories import Label
 from askance.errors import InputError, ShapeError
@@ -20,6 +20,7 @@ from askance.estimation.results.field_fit import FieldEstimate, MarginalTable, t
 from askance.estimation.results.fit_table import fit_notes
 from askance.estimation.results.results import Result
 from askance.models.field_rows import DistinctRows
+from askance.models.named_columns import columns_by_name
 from askance.models.softmax import Covariates
 from askance.tables import Column, Table, Tabulated, estimate_columns
 

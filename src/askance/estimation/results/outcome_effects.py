@@ -111,12 +111,12 @@ def _covariates(fit: HiddenFit, x: Any) -> Covariates:
 
 
 def _mean(
-    model: HiddenVariables, outcome: Outcome, theta: FloatArray, x: Covariates, given: tuple[int, int] | None
+    model: HiddenVariables, outcome: Outcome, theta: FloatArray, x: Covariates, fixed: tuple[int, int] | None
 ) -> FloatArray:
     """E[y | x], shape (n, m): of everybody, or with a hidden variable, by its place, at a value."""
     q = model.probabilities(theta, x)
-    if given is not None:
-        place, value = given
+    if fixed is not None:
+        place, value = fixed
         moved = model.values.copy()
         moved[place] = value
         home = np.ravel_multi_index(tuple(moved), [len(factor.outputs) for factor in model.factors])

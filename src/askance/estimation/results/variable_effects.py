@@ -43,13 +43,13 @@ def variable_effects(
     model: Softmax, at: BasisEstimate, sample: Sample, changes: Sequence[Change], *, confidence: float
 ) -> MarginalEffects:
     """Mean effect of every change, over the rows of the sample."""
-    found = [_effect(model, at.theta, sample, change) for change in changes]
+    effects = [_effect(model, at.theta, sample, change) for change in changes]
     return effects_of(
         tuple(change.variable for change in changes),
         tuple(change.kind for change in changes),
         tuple(model.outputs.labels),
-        np.array([value for value, _ in found]),
-        np.array([slope for _, slope in found]),
+        np.array([value for value, _ in effects]),
+        np.array([slope for _, slope in effects]),
         at.covariance,
         confidence,
         at.freedom,

@@ -70,12 +70,12 @@ class BoundedValues:
     @property
     def estimate(self) -> tuple[float, float]:
         """The mean of β, cut to [0, 1], and its standard error; NaN where there is nothing."""
-        each = self.weights * self.precision
-        total = float(self.counts @ each)
+        scaled = self.weights * self.precision
+        total = float(self.counts @ scaled)
         if not total:
             return math.nan, math.nan
-        mean = float((self.counts * each) @ self.values) / total
-        return min(max(mean, 0.0), 1.0), math.sqrt(float(self.counts @ (each * (self.values - mean)) ** 2)) / total
+        mean = float((self.counts * scaled) @ self.values) / total
+        return min(max(mean, 0.0), 1.0), math.sqrt(float(self.counts @ (scaled * (self.values - mean)) ** 2)) / total
 
     def bounds(self, stakes: Stakes) -> Bounds:
         """The means against which nobody has won."""
