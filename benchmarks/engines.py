@@ -74,7 +74,8 @@ def in_turn(job: Job, engines: Mapping[str, Any], repetitions: int) -> dict[str,
         for name, engine in engines.items():
             cost, bits = cost_of(partial(job, engine))
             different.add(bits)
-            costs[name] += [cost] if turn else []
+            # Workers that wait for work take some time too: none of it is the job's that is done here.
+            costs[name] += [cost if engine is not None else cost._replace(workers=0.0)] if turn else []
     if len(different) > 1:
         raise AssertionError(f"{', '.join(engines)} give different bits")
     medians = {name: Cost(*map(median, zip(*own, strict=True))) for name, own in costs.items()}
