@@ -29,12 +29,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from askance import ForcedResponse
+from askance.evidence.sources import NO_SOURCES
+from benchmarks.comparisons import reading_reports
 
 # Of a regression: with the intercept; files, and rows of their row groups.
 COLUMNS, PARTS, ROW_GROUP = 10, 8, 1 << 18
 FORMULA, DESIGN = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1)), ForcedResponse("2/3", "1/6")
-# Small pieces of work, by which a task is measured.
-TASKS = 400
+# Small pieces of work, by which a task is measured; states that are merged.
+TASKS, STATES = 400, 125
 
 #: What is done on an engine, None being one process without any; the bits that come out.
 Job: TypeAlias = Callable[[Any], bytes]
@@ -72,7 +74,8 @@ def in_turn(job: Job, engines: Mapping[str, Any], repetitions: int) -> dict[str,
         for name, engine in engines.items():
             cost, bits = cost_of(partial(job, engine))
             different.add(bits)
-            costs[name] += [cost] if turn else []
+            # Workers that wait for work take some time too: none of it is the job's that is done here.
+            costs[name] += [cost if engine is not None else cost._replace(workers=0.0)] if turn else []
     if len(different) > 1:
         raise AssertionError(f"{', '.join(engines)} give different bits")
     medians = {name: Cost(*map(median, zip(*own, strict=True))) for name, own in costs.items()}
@@ -271,6 +274,35 @@ class Failing:
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
+def reading(reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
+    """Reports of 128 bits, with ids of 32 letters and without, that one process adds up; and states."""
+    from askance.formats import aggregate, save
+
+    def added(*paths: Path) -> float:
+        """CPU seconds; read once before, so that all is compiled."""
+        work = partial(_sums_of, paths)
+        work()
+        return median(cost_of(work)[0].driver for _ in range(repetitions))
+
+    with TemporaryDirectory() as folder:
+        for case in reading_reports.COMPARISON.cases:
+            path = reading_reports.write(case, reports, Path(folder))
+            rate, size = reports / added(path) / 1e6, path.stat().st_size / reports
+            told = {"bytes a report": round(size, 1), "millions a second of CPU": round(rate, 2)}
+            yield f"reading {case['file']}, ids: {case['ids']}", told
+        states = [Path(folder) / f"{number}.state" for number in range(STATES)]
+        for state in states:
+            save(aggregate(path).evidence.from_sources(NO_SOURCES), state)
+        took = {"bytes": states[0].stat().st_size, "milliseconds of CPU": round(1000 * added(*states) / STATES, 3)}
+        yield f"merging a state, one of {STATES}", took
+
+
+def _sums_of(paths: tuple[Path, ...]) -> bytes:
+    from askance.formats import aggregate
+
+    return bytes(aggregate(paths).evidence.sums.tobytes())
+
+
 def on_dask(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
     """Start, task, both jobs, and a regression that loses a worker."""
     from askance.scale import Dask
@@ -339,6 +371,8 @@ def measured(chosen: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     case = {"rows": chosen.rows, "columns": COLUMNS, "reports": chosen.reports, "cores": os.cpu_count()}
     yield "case", case
     sizes = (chosen.rows, chosen.reports, chosen.repetitions)
+    if chosen.read:
+        yield from reading(chosen.read, chosen.repetitions)
     if not chosen.no_dask:
         yield from on_dask(*sizes)
     if chosen.copies and os.environ.get("ASKANCE_DATA"):
@@ -358,6 +392,7 @@ def main() -> None:
     arguments.add_argument(
         "--spill", type=int, default=0, help="rows of a regression that does not fit; such as 8000000"
     )
+    arguments.add_argument("--read", type=int, default=1 << 18, help="reports of files that one process reads; 0: none")
     arguments.add_argument(
         "--streamed", type=int, default=0, help="rows of a regression that streams; such as 100000000"
     )

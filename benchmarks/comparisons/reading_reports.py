@@ -54,13 +54,17 @@ def _complete(n: int) -> Any:
 
 
 def _written(case: Case, n: int) -> Path:
+    return write(case, n, Path(tempfile.mkdtemp()))
+
+
+def write(case: Case, n: int, folder: Path) -> Path:
     """A file of n reports, the same for all."""
     import numpy as np
 
     from askance import PerValue
     from askance.formats import report_writer
 
-    path = Path(tempfile.mkdtemp()) / ("a.parquet" if case["file"] == _PARQUET else "a.jsonl")
+    path = folder / ("a.parquet" if case["file"] == _PARQUET else "a.jsonl")
     channel, rng, named = PerValue(_BITS, 1, l1_norm=1), np.random.default_rng(_SEED), case["ids"] == "yes"
     with report_writer(path, channel, ids=named) as writer:
         for start in range(0, n, 1 << 16):
