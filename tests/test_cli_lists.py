@@ -54,6 +54,12 @@ def test_refusals(table: Path) -> None:
     named = call("fit", str(table), "--formula", "n ~ x", *DESIGN, "--groups", "a,b")
     assert_one_line(named, ("'treated' holds 0, 1;", "by --groups"))
     assert_one_line(call("fit", str(table), "--formula", "n ~ x", *DESIGN, "--method", "one-step"), ("one-step",))
+    words = table.with_name("words.csv")
+    words.write_text("n,treated\nyes,0\nno,0\nyes,1\nno,1\n", encoding="utf-8")
+    told = ("'n' holds no counts", "from 0 to 3", "left of ~")
+    assert_one_line(call("fit", str(words), "--formula", "n ~ 1", *DESIGN), told)
+    words.write_text("n,treated\n2,0\nnobody,0\n1,1\n3,1\n", encoding="utf-8")
+    assert_one_line(call("fit", str(words), "--formula", "n ~ 1", *DESIGN), ("'nobody'",))
 
 
 def test_counts_that_do_not_go_with_the_list_are_told(table: Path) -> None:

@@ -91,7 +91,7 @@ def _by_default(name: str, values: list[Any], channel: FiniteChannel) -> dict[An
             name,
             strange or values,
             labels,
-            "Recode the column, or give the design these labels (outputs, observations).",
+            words("Recode the column, or give the design these labels ({outputs}, {observations})."),
         )
     kinds = {_folded(value) for value in values}
     if len(kinds) > 2:

@@ -20,8 +20,18 @@ _FEWER = 2.0
 
 
 def refuse_counts(column: Column, design: ListExperiment, which: AnyArray) -> None:
-    """Refuse counts that are too large for the list of their group, with the mistake that is likely; others pass."""
+    """Refuse answers that are no counts, and counts that are too large for the list of their group; others pass.
+
+    With the mistake that is likely.
+    """
     if column.kind != "number":
+        counts = {str(count) for count in range(design.items + 2)}
+        if counts.isdisjoint(str(value).strip() for value in column.values.tolist()):
+            raise LabelError(
+                f"column {column.name!r} holds no counts; a list of {design.items} items has counts from 0 to "
+                f"{design.items}, and one more with the sensitive item.",
+                remedy="Name the column of counts left of ~.",
+            )
         return
     values = column.values.astype(np.float64)
     most = [values[which == place].max(initial=0.0) for place in range(len(design.arms))]

@@ -114,27 +114,6 @@ def regress(
     >>> lower, upper = fit.confidence_interval()
     >>> bool(lower[1] < 0.5 < upper[1])
     True
-
-    A random half asked directly, in one fit:
-
-    >>> version = np.where(np.arange(4000) % 2, "dice", "direct")
-    >>> said = np.where(version == "dice", design.simulate(truth, rng), truth)
-    >>> designs = {"dice": design, "direct": Direct(["no", "yes"])}
-    >>> both = regress("said ~ I(age/10)", {"said": said, "age": age, "version": version}, designs, arm="version")
-    >>> bool(both.standard_errors[1] < fit.standard_errors[1])
-    True
-    >>> [message for message in both.messages if message.startswith("the arms agree")] != []
-    True
-
-    The hidden answer as a cause of what was seen:
-
-    >>> votes = np.where(rng.random(4000) < np.where(truth == "yes", 0.7, 0.3), "yes", "no")
-    >>> table = {"said": design.simulate(truth, rng), "age": age, "votes": votes}
-    >>> effect = regress("votes ~ I(age/10) + hidden(said)", table, design)
-    >>> effect.parameter_names[-1]
-    'votes:said[yes]'
-    >>> bool(abs(effect.theta[-1] - np.log((0.7 / 0.3) ** 2)) < 3 * effect.standard_errors[-1])
-    True
     """
     arm, sampled = one_name(arm, treated), Drawn(cluster=cluster, weights=weights).over(drawn or Drawn())
     rest, hidden = take_hidden(formula)
@@ -146,8 +125,8 @@ def regress(
         channel, question = channel.asked(formula)
         arm = question.arm if arm is None else arm
         positive = question.positive if positive is None else positive
+    asked: dict[str, Any] = {"arm": arm, "method": method, "positive": positive, "missing": missing}
     if hidden:
-        asked = {"arm": arm, "method": method, "positive": positive, "missing": missing}
         return regress_on_hidden(formula, rest, hidden, data, channel, sampled, **asked, outcome=outcome, **options)
     if outcome is not None:
         raise InputError(
@@ -155,14 +134,31 @@ def regress(
             remedy=words("Leave {outcome} out, or write: … + hidden(column of reports)."),
         )
     arms = arms_of(channel, arm)
-    ways: Any = channel if arms is None else arms
-    _check_choices(ways, method, hidden=isinstance(channel, ArmedDesign))
+    _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
     if in_files:
         from askance.scale.here import Here
         from askance.survey.regress_files import regress_files
 
-        told = {"arm": arm, "method": method, "positive": positive, "missing": missing}
-        return regress_files(formula, data, ways, engine or Here(), sampled, **told, **options)
+        ways: Any = channel if arms is None else arms
+        return regress_files(formula, data, ways, engine or Here(), sampled, **asked, **options)
+    return _regress_rows(formula, data, channel, arms, sampled, **asked, **options)
+
+
+def _regress_rows(
+    formula: str,
+    data: Table,
+    channel: SurveyDesign,
+    arms: Mapping[Any, FiniteChannel] | None,
+    sampled: Drawn,
+    *,
+    arm: str | None,
+    method: str | None,
+    positive: Any,
+    missing: Literal["error", "drop"],
+    **options: Any,
+) -> Any:
+    """The fit of a hidden answer to rows in memory, with all that is to be said of it."""
+    ways: Any = channel if arms is None else arms
     beside = channel.direct if isinstance(channel, ListExperiment) else None
     rows = SurveyRows.read(formula, data, missing, sampled, arm=arm, direct=beside)
     which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
