@@ -288,6 +288,8 @@ class PerValue(BitStatistics, HasReportLikelihood):
         row: AnyArray
         if type(truth) is np.ndarray and truth.dtype is _TRUE_OR_FALSE:  # nothing to read, nothing to mask
             row = truth
+        elif (ones := _zeros_and_ones(truth)) is not None:
+            row = ones
         else:
             row = as_floats(truth, "the statistics", secret=True)
         if row.shape != (self.dimension,) or self._possible is not None or not self._bounds.binary:
@@ -432,3 +434,12 @@ class PerValue(BitStatistics, HasReportLikelihood):
         possible = None if self._possible is None else self._possible.tolist()
         norm = [str(self.max_l1_norm), bool(self._exact_norm), self._bounds.binary]
         return self.dimension, self.flips.keep, self.flips.raised, norm, possible, self._bounds.edges()
+
+
+def _zeros_and_ones(truth: object) -> AnyArray | None:
+    """A list of true and false, or of 0 and 1, without what an array of a list costs; None of anything else."""
+    try:
+        whole = bytes(truth) if type(truth) is list else b" "
+    except (TypeError, ValueError):  # fractions, texts, nothing: read with care, and refused there
+        return None
+    return None if whole.translate(None, b"\0\1") else np.frombuffer(whole, np.bool_)

@@ -69,7 +69,10 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
 @store_option
 @JSON
 def close_command(campaign: Path, store: str | None) -> None:
-    """Close CAMPAIGN: a server that runs refuses answers within seconds, one that is started later from the start."""
+    """Close CAMPAIGN: from this moment on nothing new is taken, also by a server that runs.
+
+    What was taken before is acknowledged again to whoever did not hear of it.
+    """
     from askance.collect.collection import CLOSED
 
     collection = collection_of(campaign, store)
