@@ -51,6 +51,19 @@ def cheated(texts: dict[str, str] | None = None) -> Asked:
     return Asked("cheated", texts or {"en": "Did you cheat?"}, ForcedResponse("2/3", "1/6"))
 
 
+def test_the_page_is_packed_on_the_wire(tmp_path: Path) -> None:
+    """Who takes gzip gets it, always the same bytes; who does not gets the same page."""
+    with served(collection_in(tmp_path)) as running:
+        packed = [running.client.get("/", headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
+        plain = running.client.get("/", headers={"Accept-Encoding": "identity"})
+    assert packed[0].headers["content-encoding"] == "gzip"
+    assert len({answer.headers["content-length"] for answer in packed}) == 1
+    assert int(packed[0].headers["content-length"]) < MOST_BYTES / 2
+    assert "content-encoding" not in plain.headers
+    assert plain.text == packed[0].text
+    assert plain.headers["content-security-policy"] == packed[0].headers["content-security-policy"]
+
+
 # -- texts -------------------------------------------------------------------------------------------------------------
 
 

@@ -34,14 +34,17 @@ def take(states: tuple[str, ...], text: str, suffix: str = "", **window: object)
         "reduced_motion": "reduce",
         **window,
     }
-    with tempfile.TemporaryDirectory() as folder, started_browser() as browser:
-        with served(collection_in(Path(folder), text)) as running:
-            for state, page in tour(browser.new_context(**options), running):
-                if state in states:
-                    picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
-                    path = SCREENS / f"{state.replace(' ', '-')}{suffix}.png"
-                    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
-                    print(path.relative_to(ROOT), f"{path.stat().st_size:,} bytes")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        started_browser() as browser,
+        served(collection_in(Path(folder), text)) as running,
+    ):
+        for state, page in tour(browser.new_context(**options), running):
+            if state in states:
+                picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+                path = SCREENS / f"{state.replace(' ', '-')}{suffix}.png"
+                picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+                print(path.relative_to(ROOT), f"{path.stat().st_size:,} bytes")
 
 
 def main() -> None:
