@@ -270,6 +270,22 @@ def test_awkward_questions_fit(browser: Any, tmp_path: Path, width: int) -> None
         assert told["three"] in ("no", "yes", "I prefer not to say")
 
 
+def test_answers_of_another_direction_begin_beside_their_circles(browser: Any, tmp_path: Path) -> None:
+    """Latin letters on an Arabic page: the words end where the label does, at the circle."""
+    ends = """(label) => {
+        const words = document.createRange();
+        words.selectNodeContents(label);
+        return [words.getBoundingClientRect().right, label.getBoundingClientRect().right];
+    }"""
+    with served(collection_in(tmp_path, ARABIC)) as running, visit(browser, locale="ar") as context:
+        page = context.new_page()
+        page.goto(f"{running.client.base_url}/v1/exams/form")
+        label = page.locator("label[for=q1-0000]")
+        assert label.inner_text() == "never"
+        words, end = label.evaluate(ends)
+        assert abs(words - end) < 1
+
+
 def test_barriers_are_found(browser: Any, tmp_path: Path) -> None:
     with served(collection_in(tmp_path)) as running, visit(browser, bypass_csp=True) as context:
         page = Person(context, running).page
