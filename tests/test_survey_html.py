@@ -100,7 +100,8 @@ def test_a_campaign_in_another_language_gets_english_buttons() -> None:
 def test_the_page_is_small(language: str) -> None:
     texts = dict.fromkeys(LANGUAGES, "How often did you do this in the last twelve months?")
     questions = tuple(Asked(f"question{i}", texts, ForcedResponse("2/3", "1/6")) for i in range(5))
-    campaign = Campaign("small", "survey", texts, LANGUAGES, questions, access="open", own_die=True)
+    everything: dict[str, Any] = {"access": "tokens", "own_die": True, "comprehension_check": True, "consent": texts}
+    campaign = Campaign("small", "survey", texts, LANGUAGES, questions, **everything)
     assert len(survey_page(campaign, language).html.encode()) <= MOST_BYTES
 
 
