@@ -136,6 +136,20 @@ def test_a_file_from_elsewhere(browser: Any, tmp_path: Path) -> None:
             thread.join()
 
 
+def test_a_file_from_a_disk(browser: Any, tmp_path: Path) -> None:
+    """Somebody got the page as a file and opens it: it sends, and has the receipt when it is opened again."""
+    collection = collection_in(tmp_path, SURVEY.replace("https://pages.example", "null"))
+    with served(collection) as running, visit(browser) as context:
+        file = tmp_path / "survey.html"
+        file.write_text(survey_file(collection.campaign, str(running.client.base_url)), encoding="utf-8")
+        person = Person(context, running)
+        person.page.goto(file.as_uri())
+        person.answer()
+        receipt = person.send()
+        person.page.reload()
+        assert person.receipt() == receipt == person.content()["id"]
+
+
 class _QuietFiles(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
@@ -145,6 +159,8 @@ def test_without_javascript(browser: Any, tmp_path: Path) -> None:
     collection = collection_in(tmp_path, OWN + SURVEY)
     with served(collection) as running, visit(browser, java_script_enabled=False) as context:
         page = context.new_page()
+        sent: list[str] = []
+        context.on("request", lambda request: sent.append(request.post_data) if request.method == "POST" else None)
         page.goto(str(running.client.base_url))
         assert SAY["script"] in page.locator("main").inner_text()
         page.locator("noscript a").click()
@@ -154,10 +170,22 @@ def test_without_javascript(browser: Any, tmp_path: Path) -> None:
         page.locator("#q3-none").check()
         page.locator("button").click()
         receipt = page.locator("#receipt").inner_text()
+        assert [len(body) for body in sent] == [collection.form.length]
         with collection.opened() as store:
             ((id, _, content),) = store.entries()
         assert id.hex() == receipt
         assert json.loads(content) == {"cheated": "yes", "often": "never", "age": 34, "region": None}
+
+
+def test_a_script_that_does_not_start_says_so(browser: Any, tmp_path: Path) -> None:
+    """As in a browser that is too old for it: no empty page, and the way without a script."""
+    with served(collection_in(tmp_path, OWN + SURVEY)) as running, visit(browser, bypass_csp=True) as context:
+        page = context.new_page()
+        html = running.client.get("/").text.replace('<script type="module">', '<script type="module">syntax error;')
+        page.route("**/*", lambda route: route.fulfill(body=html, content_type="text/html"))
+        page.goto(str(running.client.base_url))
+        page.get_by_text(SAY["started"]).wait_for()
+        assert page.locator(".late a").get_attribute("href") == "/v1/exams/form?lang=en"
 
 
 def test_nobody_goes_on_without_an_answer(browser: Any, tmp_path: Path) -> None:
@@ -240,6 +268,22 @@ def test_awkward_questions_fit(browser: Any, tmp_path: Path, width: int) -> None
         told = person.content()["answers"]
         assert told["wide"] == -9007199254740991
         assert told["three"] in ("no", "yes", "I prefer not to say")
+
+
+def test_answers_of_another_direction_begin_beside_their_circles(browser: Any, tmp_path: Path) -> None:
+    """Latin letters on an Arabic page: the words end where the label does, at the circle."""
+    ends = """(label) => {
+        const words = document.createRange();
+        words.selectNodeContents(label);
+        return [words.getBoundingClientRect().right, label.getBoundingClientRect().right];
+    }"""
+    with served(collection_in(tmp_path, ARABIC)) as running, visit(browser, locale="ar") as context:
+        page = context.new_page()
+        page.goto(f"{running.client.base_url}/v1/exams/form")
+        label = page.locator("label[for=q1-0000]")
+        assert label.inner_text() == "never"
+        words, end = label.evaluate(ends)
+        assert abs(words - end) < 1
 
 
 def test_barriers_are_found(browser: Any, tmp_path: Path) -> None:

@@ -51,6 +51,19 @@ def cheated(texts: dict[str, str] | None = None) -> Asked:
     return Asked("cheated", texts or {"en": "Did you cheat?"}, ForcedResponse("2/3", "1/6"))
 
 
+def test_the_page_is_packed_on_the_wire(tmp_path: Path) -> None:
+    """Who takes gzip gets it, always the same bytes; who does not gets the same page."""
+    with served(collection_in(tmp_path)) as running:
+        packed = [running.client.get("/", headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
+        plain = running.client.get("/", headers={"Accept-Encoding": "identity"})
+    assert packed[0].headers["content-encoding"] == "gzip"
+    assert len({answer.headers["content-length"] for answer in packed}) == 1
+    assert int(packed[0].headers["content-length"]) < MOST_BYTES / 2
+    assert "content-encoding" not in plain.headers
+    assert plain.text == packed[0].text
+    assert plain.headers["content-security-policy"] == packed[0].headers["content-security-policy"]
+
+
 # -- texts -------------------------------------------------------------------------------------------------------------
 
 
@@ -87,7 +100,8 @@ def test_a_campaign_in_another_language_gets_english_buttons() -> None:
 def test_the_page_is_small(language: str) -> None:
     texts = dict.fromkeys(LANGUAGES, "How often did you do this in the last twelve months?")
     questions = tuple(Asked(f"question{i}", texts, ForcedResponse("2/3", "1/6")) for i in range(5))
-    campaign = Campaign("small", "survey", texts, LANGUAGES, questions, access="open", own_die=True)
+    everything: dict[str, Any] = {"access": "tokens", "own_die": True, "comprehension_check": True, "consent": texts}
+    campaign = Campaign("small", "survey", texts, LANGUAGES, questions, **everything)
     assert len(survey_page(campaign, language).html.encode()) <= MOST_BYTES
 
 

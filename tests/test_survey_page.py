@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from askance import Tally, estimate, load
+from askance.channels.finite import FiniteChannel
 from askance.collect.export import export
+from askance.models import Enumerated
 
 from .browsers import started_browser, visit
 from .collectors import SURVEY, TOKENS, collection_in, served
@@ -106,6 +109,8 @@ def test_fifty_people_on_phones(browser: Any, tmp_path: Path) -> None:
             kept = {id.hex(): json.loads(answers) for id, _, answers in store.entries()}
             tallies = {name: sums.tolist() for (name, _), (sums, _) in store.tallies().items()}
             (path,) = export(collection.campaign, store, tmp_path / "responses.csv")[1]
+            for name in REPORTS:
+                export(collection.campaign, store, tmp_path / f"{name}.state", question=name)
     assert kept == sent
     assert len(sent) == 50
     assert lengths == {collection.form.length}
@@ -114,6 +119,14 @@ def test_fifty_people_on_phones(browser: Any, tmp_path: Path) -> None:
     assert {name: tallies[name] for name in REPORTS} == {
         name: [drawn[name][label] for label in labels] for name, labels in REPORTS.items()
     }
+    for name, labels in REPORTS.items():
+        channel = collection.campaign.by_name[name].channel
+        assert isinstance(channel, FiniteChannel)
+        expected = Tally(channel).add([answers[name] for answers in sent.values()])
+        state, model = load(tmp_path / f"{name}.state"), Enumerated.saturated(labels)
+        assert isinstance(state, Tally)
+        assert state == expected
+        assert estimate(model, state).theta.tolist() == estimate(model, expected).theta.tolist()
     rows = list(csv.DictReader(path.read_text("utf-8").splitlines()))
     assert Counter(tuple(row[name] for name in NAMES) for row in rows) == Counter(
         tuple("" if answers[name] is None else str(answers[name]) for name in NAMES) for answers in sent.values()

@@ -139,7 +139,7 @@ class Campaign:
         planned_n: how many answers are planned.
         stopping: "planned" (at the planned n, looked at once) or "anytime".
         access: "tokens" (one answer for each) or "open".
-        origins: of pages elsewhere that may send answers, as in https://example.org.
+        origins: of pages elsewhere that may send answers, as in https://example.org; null: of files on a disk.
         window_days: of devices: how long a window is, the only time that is kept.
         keep_windows: of devices: older windows are deleted; None: never.
         consent: of surveys: what people agree to before they begin; empty: the page's own words.

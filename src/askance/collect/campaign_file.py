@@ -53,7 +53,8 @@ _OF_KIND = {
 }
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?")
+# "null" is what browsers say of a file that somebody opens from a disk.
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?|null")
 # Of an open choice or a number: what is longer is no question for people.
 _MOST_OPTIONS = 1000
 # Of whole numbers that are sent openly: they are exact wherever JSON is read.
@@ -153,7 +154,7 @@ def _origins(table: TomlTable) -> tuple[str, ...]:
     origins = table.read("origins", list, [])
     for origin in origins:
         if not isinstance(origin, str) or not _ORIGIN.fullmatch(origin):
-            allowed = "scheme and host of pages, without a path"
+            allowed = "scheme and host of pages, without a path, or null for files on a disk"
             table.refuse("origins", f"it has {shown(origin)}", allowed, 'Write ["https://example.org"], say.')
     return tuple(origins)
 

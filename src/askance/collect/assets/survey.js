@@ -8,16 +8,23 @@ import { reportFromWords } from "./askance-device.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const page = document.getElementById("page");
-for (const question of survey.questions) question.observations ??= question.options; // reports are called like answers
-const MOST_RADIOS = 12; // longer lists are chosen from a menu
-const MOST_CELLS = 8; // of a bar that has room for numbers
-const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
-const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
+// reports are called like answers
+for (const question of survey.questions) question.observations ??= question.options;
+// longer lists are chosen from a menu
+const MOST_RADIOS = 12;
+// of a bar that has room for numbers
+const MOST_CELLS = 8;
+// milliseconds that a request gets before it is tried again
+const GIVE_UP = 30_000;
+// seconds between two tries, if nothing else says that there is a connection
+const LONGEST_WAIT = 60;
 
 const state = { language: survey.language, token: null, own: false, answers: {}, isCommitted: false, line: null, sent: false };
-state.at = state.furthest = 0; // steps
+// steps
+state.at = state.furthest = 0;
 let steps = [];
-let rolls = {}; // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
+// the numbers that were drawn, by question: in memory only, for with the report they tell the truth
+let rolls = {};
 
 // -- building elements ------------------------------------------------------------------------------------------------
 
@@ -60,7 +67,8 @@ function show(title, ...content) {
   document.title = `${heading.textContent} – ${own(survey.titles)}`;
   heading.focus({ preventScroll: true });
   scrollTo(0, 0);
-  document.getElementById("languages").hidden = state.at > 0 && !survey.is_file; // a change loads the page again
+  // a change loads the page again
+  document.getElementById("languages").hidden = state.at > 0 && !survey.is_file;
   tellWhatIsKnown();
 }
 
@@ -118,9 +126,11 @@ function askCode() {
     const token = readToken(field.value);
     if (!token) return complain(asked, say("code_wrong"));
     state.token = token;
-    history.replaceState(history.state, "", `#${token}`); // as if it had been in the link: who loads the page again goes on
+    // as if it had been in the link: who loads the page again goes on
+    history.replaceState(history.state, "", `#${token}`);
     if (state.line === null) return (await resume()) || next();
-    state.line = padded({ ...JSON.parse(state.line), token }); // a slip of the pen changes nothing of what was drawn
+    // a slip of the pen changes nothing of what was drawn
+    state.line = padded({ ...JSON.parse(state.line), token });
     await keep(state.line);
     return deliver();
   };
@@ -292,7 +302,8 @@ function drawing(question, label) {
   const place = question.parts.findIndex((part) => number < BigInt(part.until));
   const part = question.parts[place];
   const rolled = 1 + Math.floor((question.sides * Number(number)) / TOTAL);
-  const first = place ? question.parts[place - 1].face + 1 : 1; // thresholds are those of faces up to a last bit
+  // thresholds are those of faces up to a last bit
+  const first = place ? question.parts[place - 1].face + 1 : 1;
   const face = question.sides ? Math.min(Math.max(rolled, first), part.face) : place + 1;
   const key = question.sides === 0 ? "wheel_shows" : question.sides === 2 ? "coin_shows" : "die_shows";
   const picture = question.sides ? die(question.sides, face) : wheel(question, number);
@@ -354,21 +365,24 @@ function askCommitment() {
 async function commit() {
   const missing = steps.findIndex(({ question }) => question && !state.answers[question.name]);
   if (missing >= 0) return go(missing);
-  if (state.isCommitted) return undefined; // pressed twice
+  // pressed twice
+  if (state.isCommitted) return undefined;
   state.isCommitted = true;
   const earlier = await alone(async () => {
     const text = await kept();
     if (text === null) await draw();
     return text;
   });
-  return earlier === null ? deliver() : goOn(earlier); // of another window of this browser, which was first
+  // of another window of this browser, which was first
+  return earlier === null ? deliver() : goOn(earlier);
 }
 
 async function draw() {
   const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
   const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   state.line = padded({ campaign: survey.wave, id, token: state.token, answers });
-  state.answers = {}; // what is true is forgotten
+  // what is true is forgotten
+  state.answers = {};
   await keep(state.line);
 }
 
@@ -425,7 +439,8 @@ async function keep(text) {
     if (text === null) localStorage.removeItem(await shelf());
     else localStorage.setItem(await shelf(), text);
   } catch {
-    survey.forgets = true; // storage is full or forbidden: the page says that it must stay open
+    // storage is full or forbidden: the page says that it must stay open
+    survey.forgets = true;
   }
 }
 
@@ -447,7 +462,8 @@ async function post() {
     if (typeof told.verdicts === "string") return { verdict: told.verdicts, reason: told.refused[0] };
     return answer.status >= 500 || answer.status === 429 ? null : { verdict: "R", reason: { reason: "", what: told.error } };
   } catch {
-    return null; // no network, a tunnel, or somebody in between who speaks no JSON
+    // no network, a tunnel, or somebody in between who speaks no JSON
+    return null;
   }
 }
 
@@ -485,7 +501,8 @@ async function settle({ verdict, reason }) {
     return complain(page.querySelector("form"), el("strong", {}, say("foreign_title")), el("br"), say("foreign"));
   }
   const key = verdict === "S" ? "spent" : reason?.reason === "closed" ? "closed" : "refused";
-  if (key !== "refused") await keep(null); // it will never be taken, and need not lie about
+  // it will never be taken, and need not lie about
+  if (key !== "refused") await keep(null);
   return show(say(`${key}_title`), el("p", {}, say(key, { reason: reason?.what ?? verdict })));
 }
 
@@ -595,8 +612,10 @@ async function start() {
   if (!(state.token || survey.access === "open") || !(await resume())) go(0, false);
 }
 
-addEventListener("hashchange", () => location.reload()); // another code: another person
+// another code: another person
+addEventListener("hashchange", () => location.reload());
 addEventListener("beforeunload", (event) => {
-  if (survey.forgets && state.line !== null && !state.sent) event.preventDefault(); // it would be lost
+  // it would be lost
+  if (survey.forgets && state.line !== null && !state.sent) event.preventDefault();
 });
 start().catch(() => page.replaceChildren(el("p", {}, say("started"))));
