@@ -46,7 +46,7 @@ def impossible(question: str, tally: Tally[Any], at: ConfidenceSequence) -> list
 
 
 def by_way(reported: Reported, planned: int, options: Mapping[str, Any]) -> dict[str, ConfidenceSequence]:
-    """What every way of asking tells by itself, all of them together at the confidence of one; empty where it is one."""
+    """What each of several ways of asking tells by itself, all of them together at the confidence of one."""
     ways = {} if isinstance(reported, Tally) else {way: own for way, own in reported.items() if own.n_observations}
     each = {**options, "confidence": 1 - (1 - options["confidence"]) / max(len(ways), 1)}
     return {way: share_sequence(own, planned, **each) for way, own in ways.items() if len(ways) > 1}

@@ -135,6 +135,7 @@ class Collector:
         while True:
             with contextlib.suppress(AskanceError):  # the store is gone for now
                 await run_in_threadpool(self.look)
+                await run_in_threadpool(self.admin.progress.watch)
             await asyncio.sleep(_LOOK_AGAIN)
 
     @contextlib.asynccontextmanager
