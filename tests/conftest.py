@@ -34,6 +34,7 @@ NOT_NUMERICAL = {
         *("test_power_cut.py", "test_campaign_file.py", "test_collect_pages.py", "test_cli_collect.py"),
         *("test_collect_server.py", "test_device_js.py", "test_permanent_answers.py"),
         *("test_collect_wheel.py", "test_survey_html.py", "test_survey_page.py", "test_survey_barriers.py"),
+        "test_preview.py",
     ),
     "messages, help, names, and which steps are taken": (
         *("test_awkward_input.py", "test_bad_input.py", "test_channel_differences.py", "test_cli_help.py"),

@@ -81,10 +81,11 @@ def _question(asked: Asked, campaign: Campaign, told: Mapping[str, Any]) -> dict
     parts += _side_by_side(asked, own.get("ways", {}), planned, confidence)
     parts += _regression(asked, own, told, confidence)
     assert asked.channel is not None
+    design = {key: value for key, value in asked.channel.specification().items() if key != "purpose"}
     return {
         "name": asked.name,
         "text": campaign.text(asked.texts),
-        "about": f"{describe_channel(asked.channel.specification())}; level {asked.channel.privacy_level:.4g}",
+        "about": f"{describe_channel(design)}; level {asked.channel.privacy_level:.4g}",
         "sentence": _sentence(shown, n, planned, confidence, is_window=campaign.kind == "devices"),
         "parts": parts,
     }
@@ -107,15 +108,14 @@ def _sentence(shown: Sequence[Record], n: int, planned: int, confidence: float, 
         )
         for row in shown[:_MOST_DRAWN]
     ]
-    since = "In the present window the share " if is_window else "The share "
-    now = Markup("{}{}. That holds at this look and all others, with {:g} % confidence.").format(
-        since, Markup(", that ").join(named), 100 * confidence
-    )
+    where = " in the present window" if is_window else ""
+    now = Markup("After {:,} of {:,} planned reports{} the share {}; that holds at all looks, with {:g} % confidence.")
+    said = now.format(n, planned, where, Markup(", that ").join(named), 100 * confidence)
     if n >= planned:
-        return now + Markup(" All {:,} that were planned are there.").format(planned)
+        return said
     reach = 100 * max(row["expected_reach"] for row in shown)
-    what = "it" if len(shown) == 1 else "all of them"
-    return now + Markup(" At {:,} reports {} will be known to about ± {:.2g} points.").format(planned, what, reach)
+    what = "it" if len(shown) == 1 else "each of them"
+    return said + Markup(" At {:,} reports {} will be known to about ± {:.2g} points.").format(planned, what, reach)
 
 
 def _now(

@@ -23,14 +23,14 @@ _STEPS = (1, 2, 2.5, 5)
 
 
 def percent(share: float) -> str:
-    """A share as people read it; more digits where one says nothing.
+    """A share as people read it, on one line; more digits where one says nothing.
 
-    >>> percent(0.2814), percent(1.0), percent(0.00012), percent(-0.01)
-    ('28.1 %', '100 %', '0.012 %', '-1 %')
+    >>> [percent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.2814, 1.0, 0.00012, -0.01)]
+    ['28.1 %', '100 %', '0.012 %', '-1 %']
     """
     points = 100 * share
     text = f"{points:.1f}" if points == 0 or abs(points) >= 0.05 else f"{points:.2g}"
-    return f"{text.removesuffix('.0')} %"
+    return f"{text.removesuffix('.0')}\N{NO-BREAK SPACE}%"
 
 
 def short(name: object, longest: int = _LONGEST) -> str:
@@ -190,10 +190,11 @@ def trend_picture(points: Sequence[tuple[str, Record]], title: str) -> str:
 def _axes(x: Any, y: Any, across: Iterable[float], up: Iterable[float]) -> Iterator[str]:
     for share in up:
         yield f'<line class="grid" x1="{_BESIDE:g}" x2="{_RIGHT:g}" y1="{y(share)}" y2="{y(share)}"/>'
-        yield _text(_number(_BESIDE - 6), float(y(share)) + 4, percent(share).replace(" ", "\u202f"), "soft", "end")
+        yield _text(_number(_BESIDE - 6), float(y(share)) + 4, percent(share), "soft", "end")
     for n in across:
         yield f'<line class="grid" x1="{x(n)}" x2="{x(n)}" y1="{_BOTTOM:g}" y2="{_BOTTOM + 5:g}"/>'
-        yield _text(x(n), _BOTTOM + 20, f"{n:,.0f}", "soft", "middle")
+        is_last = float(x(n)) > _RIGHT - 20  # its number would not have room on both sides
+        yield _text(x(n), _BOTTOM + 20, f"{n:,.0f}", "soft", "end" if is_last else "middle")
 
 
 def _text(x: str, y: float, text: str, kind: str, anchor: str = "start") -> str:
