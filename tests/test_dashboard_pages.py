@@ -1,4 +1,4 @@
-"""The administration in a real browser: from the link that works once to the export, for everybody, asking nobody else."""
+"""The administration in a real browser: from the link that works once to the export, without barriers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_from_the_link_that_works_once_to_the_export(browser: Any, tmp_path: Pat
         assert "Nothing is told before 20 are." in page.locator("main").inner_text()
         said(running, 60)
         page.get_by_role("link", name="Look again").click()
-        page.locator("svg .interval").first.wait_for()
+        page.locator("svg .point").first.wait_for()
         assert "60 of 2,000 planned answers are there" in page.locator("main").inner_text()
         page.locator("summary").first.click()
         assert page.locator("table").first.inner_text().startswith("answer")

@@ -134,6 +134,7 @@ def test_pages_follow_the_file(tmp_path: Path) -> None:
         assert "What is your age?" in client.get("/").text
         verdict = client.post("/v1/exams/reports", content=body).json()
         assert verdict["refused"][0]["reason"] == "another wave"
+        assert client.post("/v1/exams/reports", content=line(client, token)).json()["verdicts"] == "T"
 
 
 def test_a_text_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class Preview:
         self._collector: Collector | None = None
         self._running = contextlib.AsyncExitStack()
         self._folder, self._number = "", 0
+        self._tokens: list[str] = []  # pages that are open go on when the file was changed
         routes = [Route("/assets/{name}", asset), Route("/preview", self._begin), Mount("/", app=self._served)]
         middleware = [Middleware(SafeHeaders), Middleware(_Noted)]
         self.app = Starlette(routes=routes, middleware=middleware, lifespan=self._lifespan)
@@ -79,7 +80,8 @@ class Preview:
         elif scope["path"].startswith("/v1/"):
             await failure(503, "the campaign file is wrong.")(scope, receive, send)
         else:
-            await self._what_is_wrong(scope["path"])(scope, receive, send)
+            again = "/preview" if scope["path"] == "/" else scope["path"]
+            await self._what_is_wrong(again)(scope, receive, send)
 
     async def _begin(self, request: Request) -> Response:
         """The page of a survey for somebody new: with a code of their own, which the page finds in its address."""
@@ -89,6 +91,7 @@ class Preview:
         if collector.collection.campaign.kind == "devices":
             return RedirectResponse("/", 303)
         token = await run_in_threadpool(_new_token, collector)
+        self._tokens.append(token)
         return RedirectResponse(f"/#{token}", 303)
 
     def _what_is_wrong(self, again: str) -> Response:
@@ -120,6 +123,8 @@ class Preview:
         collection = Collection(self._path, Path(self._folder) / f"{self._number}.sqlite")
         if collection.campaign.kind != "devices":  # so that one browser can be several people
             collection.campaign = replace(collection.campaign, access="tokens")
+            with collection.opened(new=True) as store:
+                collection.admit(store, self._tokens)
         return Collector(collection, preview=True)
 
     def _state(self) -> list[tuple[int, int, int]]:
