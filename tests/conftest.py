@@ -35,7 +35,7 @@ NOT_NUMERICAL = {
         *("test_power_cut.py", "test_campaign_file.py", "test_collect_pages.py", "test_cli_collect.py"),
         *("test_collect_server.py", "test_device_js.py", "test_permanent_answers.py", "test_rehearsal.py"),
         *("test_collect_wheel.py", "test_survey_html.py", "test_survey_page.py", "test_survey_barriers.py"),
-        *("test_deploying.py", "test_survey_draws.py"),
+        *("test_deploying.py", "test_survey_draws.py", "test_preview.py", "test_dashboard_pages.py"),
     ),
     "messages, help, names, and which steps are taken": (
         *("test_awkward_input.py", "test_bad_input.py", "test_channel_differences.py", "test_cli_help.py"),
@@ -85,6 +85,7 @@ ON_ONE_KIND = {
     ),
     "thin layers over the estimators": (
         *("test_fit_files.py", "test_one_table.py", "test_regression_formats.py", "test_result_tables.py"),
+        "test_dashboard.py",
     ),
     "laws by enumeration and in fractions": ("errata", "test_closed_forms_exact.py", "test_statistics_covariances.py"),
 }

@@ -41,9 +41,11 @@ def test_every_answer_is_safe(survey: Served, path: str) -> None:
     assert policy.startswith("default-src 'none';")
     assert "require-trusted-types-for 'script'" in policy
     assert ("form-action 'self'" if path.startswith("/admin") else "form-action 'none'") in policy
-    assert {name: headers[name] for name in HEADERS if name != "Content-Security-Policy"} == {
-        name: value for name, value in HEADERS.items() if name != "Content-Security-Policy"
+    own = {"Content-Security-Policy", "Referrer-Policy"}
+    assert {name: headers[name] for name in HEADERS if name not in own} == {
+        name: value for name, value in HEADERS.items() if name not in own
     }
+    assert headers["referrer-policy"] == ("same-origin" if path.startswith("/admin") else "no-referrer")
     assert "server" not in headers
     assert "set-cookie" not in headers
 
@@ -328,6 +330,6 @@ def test_regressions_on_open_answers_are_told(survey: Served) -> None:
     assert any("share of 'yes' is between" in sentence for sentence in told["sentences"])
     page = survey.client.get("/admin").text
     assert "is between" in page
-    assert "400 of 2,000 planned reports" in page
+    assert "<b>400</b> of 2,000 planned answers" in page
     names = [coefficient["name"] for coefficient in told["questions"]["cheated"]["coefficients"]]
     assert names[:2] == ["Intercept", "age"]

@@ -70,6 +70,10 @@ def test_ways_of_asking_are_put_together_and_compared() -> None:
     assert now.n["a"] == 1800
     assert now.shares["a"].to_json() == ak.share_sequence(agreeing, 5000).to_json()
     assert kinds(now) == []
+    told = now.to_json()["questions"]["a"]["ways"]
+    assert {way: own["n"] for way, own in told.items()} == {"dice": 900, "direct": 900}
+    alone = ak.share_sequence(agreeing["direct"], 5000, confidence=0.975)  # two intervals, 95 % together
+    assert told["direct"]["shares"][1]["upper"] == pytest.approx(alone.upper[1])
     apart = live_estimates({"a": {**agreeing, "direct": ak.Tally(DIRECT, [890, 10])}}, 5000)
     assert kinds(apart) == [("a", "arms", True)]
     assert "direct and dice do not tell the same" in apart.findings[0].text

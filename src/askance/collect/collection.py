@@ -122,6 +122,11 @@ class Collection:
                 remedy='Write [access] and kind = "tokens" into the campaign file first.',
             )
         tokens = new_tokens(count)
+        self.admit(store, tokens)
+        return tokens
+
+    def admit(self, store: Store, tokens: Iterable[str]) -> None:
+        """Let the store know tokens, by their hashes."""
         salt = store.meta()[SALT]
         hashes = [token_hash(read_token(token) or b"", salt) for token in tokens]
         if self.campaign.kind == "counting":  # who counts answers often: such tokens are never spent
@@ -129,7 +134,6 @@ class Collection:
             store.set_meta(PEOPLE, b"".join(everybody))
         else:
             store.add_tokens(hashes)
-        return tokens
 
 
 def withdrawn_from(known: Mapping[str, bytes]) -> int:

@@ -45,11 +45,15 @@ def impossible(question: str, tally: Tally[Any], at: ConfidenceSequence) -> list
     return [Finding(question, "impossible", True, f"{question}: {text}") for text in texts]
 
 
-def ways_apart(question: str, reported: Reported, planned: int, options: Mapping[str, Any]) -> list[Finding]:
-    """Ways of asking whose intervals, at all looks together, have nothing in common."""
+def by_way(reported: Reported, planned: int, options: Mapping[str, Any]) -> dict[str, ConfidenceSequence]:
+    """What each of several ways of asking tells by itself, all of them together at the confidence of one."""
     ways = {} if isinstance(reported, Tally) else {way: own for way, own in reported.items() if own.n_observations}
     each = {**options, "confidence": 1 - (1 - options["confidence"]) / max(len(ways), 1)}
-    told = {way: share_sequence(own, planned, **each) for way, own in ways.items() if len(ways) > 1}
+    return {way: share_sequence(own, planned, **each) for way, own in ways.items() if len(ways) > 1}
+
+
+def ways_apart(question: str, told: Mapping[str, ConfidenceSequence]) -> list[Finding]:
+    """Ways of asking whose intervals, at all looks together, have nothing in common."""
     if not told:
         return []
     lowest = np.array([at.lower for at in told.values()])

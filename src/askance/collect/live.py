@@ -17,7 +17,7 @@ from typing import Any
 
 from askance._checks import as_count, number
 from askance.channels.finite import FiniteChannel
-from askance.collect.findings import Finding, Reported, arms_apart, counted, impossible, ways_apart
+from askance.collect.findings import Finding, Reported, arms_apart, by_way, counted, impossible, ways_apart
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.entry import solve
 from askance.estimation.results.fit import ProbabilityTable
@@ -56,6 +56,7 @@ class LiveEstimates(Tabulated):
         coefficients: of every question with a regression.
         fixed: intervals of a fixed n, by question, where all planned reports are there: another statement.
         findings: what else is to be known.
+        ways: of questions that were asked in several ways, what each of them tells by itself.
     """
 
     n: Mapping[str, int]
@@ -65,6 +66,7 @@ class LiveEstimates(Tabulated):
     coefficients: Mapping[str, ConfidenceSequence] = field(default_factory=dict)
     fixed: Mapping[str, ProbabilityTable] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    ways: Mapping[str, Mapping[str, ConfidenceSequence]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -102,8 +104,9 @@ class LiveEstimates(Tabulated):
             name: {
                 "n": n,
                 "progress": n / self.planned,
-                "shares": _as_records(self.shares.get(name)),
-                "coefficients": _as_records(self.coefficients.get(name)),
+                "shares": as_records(self.shares.get(name)),
+                "ways": {way: {"n": at.n, "shares": as_records(at)} for way, at in self.ways.get(name, {}).items()},
+                "coefficients": as_records(self.coefficients.get(name)),
                 "notes": list(self.coefficients[name].notes) if name in self.coefficients else [],
                 "if_n_was_fixed_beforehand": self.fixed[name].table().to_json() if name in self.fixed else None,
             }
@@ -160,6 +163,7 @@ def live_estimates(
     while_looking = 1 - alpha * (1 - kept_for_end)
     options: dict[str, Any] = {"first": stakes.first, "confidence": while_looking}
     shares, fixed, found = dict[str, ConfidenceSequence](), dict[str, ProbabilityTable](), list[Finding]()
+    ways = dict[str, dict[str, ConfidenceSequence]]()
     wholes = {question: _whole(tally) for question, tally in tallies.items()}
     for question, tally in wholes.items():
         if not tally.n_observations:
@@ -170,7 +174,9 @@ def live_estimates(
             found.append(Finding(question, "not told", False, f"{question}: {error.message}"))
             continue
         found += impossible(question, tally, shares[question])
-        found += ways_apart(question, tallies[question], planned, options)
+        if told := by_way(tallies[question], planned, options):
+            ways[question] = told
+            found += ways_apart(question, told)
         if tally.n_observations >= planned and isinstance(tally.channel, FiniteChannel):
             fixed[question] = _at_the_end(tally, 1 - alpha * (kept_for_end or 1.0))
     coefficients = dict[str, ConfidenceSequence]()
@@ -179,7 +185,7 @@ def live_estimates(
         found += arms_apart(question, fit, coefficients[question])
     n = {question: tally.n_observations for question, tally in wholes.items()}
     found += counted(n, declined or {}, duplicates, conflicts)
-    return LiveEstimates(n, planned, while_looking, shares, coefficients, fixed, tuple(found))
+    return LiveEstimates(n, planned, while_looking, shares, coefficients, fixed, tuple(found), ways)
 
 
 # -- estimates ---------------------------------------------------------------------------------------------------------
@@ -207,7 +213,8 @@ def _rows(at: ConfidenceSequence) -> Iterator[tuple[Any, ...]]:
     yield from rows[1:] if at.of == "share" and len(rows) == 2 else rows
 
 
-def _as_records(at: ConfidenceSequence | None) -> list[dict[str, Any]]:
+def as_records(at: ConfidenceSequence | None) -> list[dict[str, Any]]:
+    """Every name with its estimate and its interval, for programs."""
     if at is None:
         return []
     names = ("name", "estimate", "std_error", "lower", "upper", "expected_reach")

@@ -24,6 +24,8 @@ _HEADER = re.compile(rf"\s*\[\[?\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
 _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 _PART = re.compile(_KEY)
 _TRIPLE = re.compile(r'"""|' + "'''")
+# What `tomllib` says of a place.
+_LINE = re.compile(r"\(at line (\d+)")
 #: What values are called.
 _NAMES = {
     dict: "a table",
@@ -37,8 +39,16 @@ _NAMES = {
 _REQUIRED: Any = object()
 
 
-class _PlacedError(FormatError):
-    """An error that has its line already."""
+class PlacedError(FormatError):
+    """Something that is wrong in a file that somebody writes, and where.
+
+    Attributes:
+        line: of the file, from 1 on.
+    """
+
+    def __init__(self, message: str, *, line: int, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.line = line
 
 
 class TomlFile:
@@ -63,7 +73,11 @@ class TomlFile:
             self.text = read_whole(path, limit=_LONGEST).decode("utf-8-sig").replace("\r\n", "\n")
             self.content: dict[str, Any] = tomllib.loads(self.text)
         except (ValueError, RecursionError) as error:  # not UTF-8, no TOML (it tells the line), or nested without end
-            raise FormatError(f"{path} is not TOML ({error}).", remedy="Correct the line that is named.") from None
+            told = _LINE.search(str(error))
+            line = int(told[1]) if told else getattr(self, "text", "").count("\n") + 1
+            raise PlacedError(
+                f"{path} is not TOML ({error}).", line=line, remedy="Correct the line that is named."
+            ) from None
         self._lines = _lines_of_keys(self.text)
 
     def line_of(self, keys: Sequence[str]) -> int:
@@ -78,11 +92,12 @@ class TomlFile:
         """What is refused inside is refused with the file and the line of the key."""
         try:
             yield
-        except _PlacedError:
+        except PlacedError:
             raise
         except (InputError, IncompatibleEvidenceError, FormatError) as error:
-            place = f"{self.path}, line {self.line_of(keys)}: {'.'.join(keys)}"
-            raise _PlacedError(f"{place}: {error.message}", remedy=error.remedy) from None
+            line = self.line_of(keys)
+            place = f"{self.path}, line {line}: {'.'.join(keys)}"
+            raise PlacedError(f"{place}: {error.message}", line=line, remedy=error.remedy) from None
 
     def table(self) -> TomlTable:
         """All of it."""

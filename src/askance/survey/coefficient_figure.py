@@ -18,7 +18,13 @@ MOST_ROWS = 60
 
 
 def coefficient_figure(
-    names: Sequence[str], estimate: FloatArray, lower: FloatArray, upper: FloatArray, title: str, description: str
+    names: Sequence[str],
+    estimate: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    title: str,
+    description: str,
+    id: str = "figure",
 ) -> str:
     """An SVG element with a row for every coefficient: its name, and below it point and interval on one scale.
 
@@ -29,6 +35,7 @@ def coefficient_figure(
         upper: upper ends.
         title: what is drawn, for those who cannot see it.
         description: what it shows, for the same.
+        id: of this figure, where a page has several.
     """
     ends = np.concatenate([estimate, lower, upper, [0.0]])
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
@@ -56,10 +63,10 @@ def coefficient_figure(
 
     return "\n".join(
         [
-            f'<svg viewBox="0 0 {_WIDTH:g} {height:g}" role="img" aria-labelledby="figure-title figure-words" '
-            'stroke="currentColor" fill="currentColor" font-size="12" style="width:34rem">',
-            f'<title id="figure-title">{escape(title)}</title>',
-            f'<desc id="figure-words">{escape(description)}</desc>',
+            f'<svg viewBox="0 0 {_WIDTH:g} {height:g}" role="img" aria-labelledby="{id}-title {id}-words" '
+            'stroke="currentColor" fill="currentColor" font-size="12" width="544">',
+            f'<title id="{id}-title">{escape(title)}</title>',
+            f'<desc id="{id}-words">{escape(description)}</desc>',
             *rows(),
             "</svg>",
         ]

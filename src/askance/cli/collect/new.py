@@ -29,7 +29,7 @@ _TARGET = OutputFile("text", ".toml", unless="a campaign that answers may belong
 def new_command(kind: str, text: Path | None, output: Path) -> None:
     """Write a file with every field that a campaign of this KIND has, each with what it means.
 
-    The file works as it is: look at its page, then change it. What is wrong in it is told with its line.
+    The file works as it is: look at its page with --preview, which follows the file while you change it.
     """
     from askance.collect.start import start_of
     from askance.formats.disk import write_whole
@@ -42,5 +42,5 @@ def new_command(kind: str, text: Path | None, output: Path) -> None:
     below = None if text is None else os.path.relpath(text, output.parent)
     name = re.sub("[^a-z0-9]+", "-", output.stem.lower()).strip("-") or "campaign"
     write_whole(output, start_of(kind, name, below).encode())
-    rows = [("check it", f"askance collect check {output}"), ("see it", f"askance collect {output}")]
+    rows = [("check it", f"askance collect check {output}"), ("see it", f"askance collect {output} --preview")]
     show(Card(f"campaign written to {output}", rows, {"output": str(output), "kind": kind}))

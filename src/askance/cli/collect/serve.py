@@ -17,11 +17,14 @@ from askance.errors import InputError
     "Take answers until somebody says stop.",
     examples=[
         "askance collect serve exams.toml",
+        "askance collect serve exams.toml --preview",
         "askance collect serve exams.toml --port 9000",
         "askance collect serve exams.toml --host 0.0.0.0 --tls-cert site.pem --tls-key site.key",
     ],
+    apart={"preview": ["store", "host", "tls_cert", "tls_key", "behind_proxy"]},
 )
 @campaign_argument
+@option("--preview", "look at the pages while you write the file: it is read again, and answers are thrown away")
 @store_option
 @option("--host ADDRESS", "address to listen at; beyond 127.0.0.1 only with TLS or --behind-proxy", default="127.0.0.1")
 @option("--port PORT", "port; 0 for any that is free", WholeNumber(0, 65535), default=8000)
@@ -31,6 +34,7 @@ from askance.errors import InputError
 @JSON_SUMMARY
 def serve_command(
     campaign: Path,
+    preview: bool,
     store: str | None,
     host: str,
     port: int,
@@ -42,13 +46,19 @@ def serve_command(
 
     Prints a link to the administration that works once; there a password is set. Ctrl-C or SIGTERM stop the server;
     what it accepted is written first.
+
+    With --preview pages follow the file as you write it. What is wrong in it stands on the page, with its line.
     """
     try:
-        from askance.collect.server.serve import serve
+        from askance.collect.server.serve import serve, serve_preview
     except ModuleNotFoundError as error:
         raise InputError(
             f"serving needs {error.name}, which is not installed.", remedy="Install askance[collect]."
         ) from None
+
+    if preview:
+        serve_preview(campaign, port=port, ready=lambda link: _say_preview(campaign, link))
+        return
 
     def ready(address: str, link: str) -> None:
         said = f"{campaign} is served at {address}\nadministration (this link works once): {link}"
@@ -64,3 +74,9 @@ def serve_command(
         behind_proxy=behind_proxy,
         ready=ready,
     )
+
+
+def _say_preview(campaign: Path, link: str) -> None:
+    said = f"preview of {campaign}: {link}\nanswers are thrown away; change the file, and load the page again"
+    show(Text(said, {"link": link}))
+    flush_output()

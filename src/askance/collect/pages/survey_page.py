@@ -87,8 +87,8 @@ def _page(campaign: Campaign, language: str, spoken: Sequence[str], address: str
     policy = "; ".join(
         [
             "default-src 'none'",
-            f"script-src '{_digest(script)}'",
-            f"style-src '{_digest(style)}'",
+            f"script-src '{digest_of(script)}'",
+            f"style-src '{digest_of(style)}'",
             f"connect-src {connect}",
             "form-action 'none'",
             "base-uri 'none'",
@@ -123,7 +123,8 @@ def _read(code: str) -> str:
     return _UNREAD.sub("", code)
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """The digest by which a policy names a script or a style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -18,11 +18,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from askance.collect.collection import ADMIN, CLOSED, Collection
 from askance.collect.export import export
+from askance.collect.pages.dashboard import dashboard
+from askance.collect.pages.survey_page import Page
 from askance.collect.progress import Progress
 from askance.collect.server.ingest import Ingest
 from askance.collect.server.limits import Rate, body_of
@@ -56,19 +58,21 @@ class Admin:
 
     Attributes:
         key: what the link printed at start has in it; "" once it was used.
+        progress: what is told while answers come in.
 
     Args:
         collection: the campaign.
         ingest: is told when the campaign closes.
         secure: whether browsers reach the server by TLS only.
+        preview: whether everybody on this machine comes in, for answers are thrown away.
     """
 
-    def __init__(self, collection: Collection, ingest: Ingest, *, secure: bool) -> None:
-        self._collection, self._ingest, self._secure = collection, ingest, secure
+    def __init__(self, collection: Collection, ingest: Ingest, *, secure: bool, preview: bool = False) -> None:
+        self._collection, self._ingest, self._secure, self._preview = collection, ingest, secure, preview
         self.key = secrets.token_urlsafe(32)
         self._sessions: dict[str, float] = {}  # and until when
         self._tries = Rate(0.2, at_once=10)
-        self._progress = Progress(collection)
+        self.progress = Progress(collection)
 
     def routes(self) -> list[Route]:
         """All of them."""
@@ -82,6 +86,7 @@ class Admin:
             Route("/admin/logout", changing(inside(self._logout)), methods=["POST"]),
             Route("/admin/close", changing(inside(self._close)), methods=["POST"]),
             Route("/admin/live", inside(self._live)),
+            Route("/admin/report", inside(self._report)),
             Route("/admin/export/{shape}", inside(self._export)),
         ]
 
@@ -93,7 +98,9 @@ class Admin:
         async def guarded(request: Request) -> Response:
             session, now = request.cookies.get(COOKIE, ""), time.monotonic()
             self._sessions = {known: until for known, until in self._sessions.items() if until > now}
-            if not any(hmac.compare_digest(session.encode(), known.encode()) for known in self._sessions):
+            if not self._preview and not any(
+                hmac.compare_digest(session.encode(), known.encode()) for known in self._sessions
+            ):
                 return RedirectResponse("/admin/login", 303)
             return await answer(request)
 
@@ -159,14 +166,21 @@ class Admin:
     # -- what is there ---------------------------------------------------------------------------------------------
 
     async def _home(self, request: Request) -> Response:
-        campaign = self._collection.campaign
-        noised = [question.name for question in campaign.questions if question.channel is not None]
-        told = await run_in_threadpool(self._progress.told)
-        title = campaign.text(campaign.titles)
-        return page("admin.html", campaign=campaign, title=title, noised=noised, told=told, closed=self._ingest.closed)
+        made = await run_in_threadpool(self._board)
+        policy = f"{made.policy}; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        return HTMLResponse(made.html, headers={"Content-Security-Policy": policy})
+
+    async def _report(self, request: Request) -> Response:
+        made = await run_in_threadpool(self._board, report=True)
+        name = f"{self._collection.campaign.name}-report.html"
+        return HTMLResponse(made.html, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+    def _board(self, *, report: bool = False) -> Page:
+        campaign, told = self._collection.campaign, self.progress.told()
+        return dashboard(campaign, told, closed=self._ingest.closed, report=report)
 
     async def _live(self, request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self._progress.told))
+        return JSONResponse(await run_in_threadpool(self.progress.told))
 
     async def _close(self, request: Request) -> Response:
         await run_in_threadpool(self._remember, CLOSED, b"1")

@@ -43,16 +43,19 @@ class Collector:
         collection: the campaign.
         secure: whether browsers reach the server by TLS only.
         most_waiting: entries that may wait to be written.
+        preview: whether it is served to whoever writes it: the administration asks for no password.
     """
 
-    def __init__(self, collection: Collection, *, secure: bool = False, most_waiting: int = 65_536) -> None:
+    def __init__(
+        self, collection: Collection, *, secure: bool = False, most_waiting: int = 65_536, preview: bool = False
+    ) -> None:
         self.collection = collection
         with collection.opened(new=True) as store:
             salt = store.meta()[SALT]
         self._first_window = 0
         self._writer = Writer(self._reopened, most_waiting=most_waiting)
         self.ingest = Ingest(collection, self._writer, salt)
-        self.admin = Admin(collection, self.ingest, secure=secure)
+        self.admin = Admin(collection, self.ingest, secure=secure, preview=preview)
         inner = Starlette(routes=self._routes(), exception_handlers=ANSWERS, lifespan=self._lifespan)
         self.app = LoggedWithoutMessage(SafeHeaders(inner))
 
@@ -74,7 +77,7 @@ class Collector:
             Mount("/v1", routes=public, middleware=[other_pages]),  # first, for most requests go there
             Route("/", self._home),
             Route("/healthz", self._health),
-            Mount("/assets", routes=[Route("/{name}", _asset)], middleware=[other_pages]),  # pages there may import it
+            Mount("/assets", routes=[Route("/{name}", asset)], middleware=[other_pages]),  # pages there may import it
             *self.admin.routes(),
         ]
 
@@ -138,6 +141,7 @@ class Collector:
         while True:
             with contextlib.suppress(AskanceError):  # the store is gone for now
                 await run_in_threadpool(self.look)
+                await run_in_threadpool(self.admin.progress.watch)
             await asyncio.sleep(_LOOK_AGAIN)
 
     @contextlib.asynccontextmanager
@@ -152,6 +156,7 @@ class Collector:
             await run_in_threadpool(self._writer.stop)
 
 
-async def _asset(request: Request) -> Response:
+async def asset(request: Request) -> Response:
+    """A script or a style, by its name."""
     found = assets().get(request.path_params["name"])
     return Response(found[0], media_type=found[1]) if found else PlainTextResponse("There is no such file.", 404)

@@ -29,7 +29,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-_ADMIN = HEADERS | {"Content-Security-Policy": FORM_POLICY}
+# Browsers that send no referrer say no origin of a form either, and the administration asks for it.
+_ADMIN = HEADERS | {"Content-Security-Policy": FORM_POLICY, "Referrer-Policy": "same-origin"}
 
 
 def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:

@@ -12,6 +12,7 @@ import uvicorn
 
 from askance.collect.collection import Collection
 from askance.collect.server.app import Collector
+from askance.collect.server.preview import Preview
 from askance.errors import InputError
 
 # Seconds that requests get to end after a signal; what was accepted is written whatever happens to them.
@@ -76,6 +77,26 @@ def serve(
     """
     require_safe(host, tls_cert, tls_key, behind_proxy=behind_proxy)
     collector = Collector(collection, secure=tls_cert is not None or behind_proxy)
+
+    def started(address: str) -> None:
+        ready(address, f"{address}admin/enter?key={collector.admin.key}")
+
+    _run(configuration(collector, tls_cert, tls_key), host, port, started)
+
+
+def serve_preview(path: Path, *, port: int = 8000, ready: Callable[[str], None] = lambda link: None) -> None:
+    """Serve a campaign to whoever writes it, on this machine alone; answers are thrown away.
+
+    Args:
+        path: the campaign file, which is read again when it was changed, and may be wrong.
+        port: 0 for any that is free.
+        ready: is told the link.
+    """
+    _run(configuration(Preview(path)), "127.0.0.1", port, lambda address: ready(f"{address}preview"))
+
+
+def _run(config: uvicorn.Config, host: str, port: int, started: Callable[[str], None]) -> None:
+    """Listen, and serve until a signal says stop."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
@@ -84,17 +105,19 @@ def serve(
             f"cannot listen at {host}, port {port}: {error.strerror}.", remedy="Give another --port, or --port 0."
         ) from None
     name = f"[{host}]" if ":" in host else host
-    address = f"{'http' if tls_cert is None else 'https'}://{name}:{listening.getsockname()[1]}/"
-    server = uvicorn.Server(configuration(collector, tls_cert, tls_key))
-    ready(address, f"{address}admin/enter?key={collector.admin.key}")
+    address = f"{'https' if config.is_ssl else 'http'}://{name}:{listening.getsockname()[1]}/"
+    server = uvicorn.Server(config)
+    started(address)
     with listening:
         server.run(sockets=[listening])
 
 
-def configuration(collector: Collector, tls_cert: Path | None = None, tls_key: Path | None = None) -> uvicorn.Config:
+def configuration(
+    served: Collector | Preview, tls_cert: Path | None = None, tls_key: Path | None = None
+) -> uvicorn.Config:
     """How uvicorn serves: no access log, no name of the server, no addresses from headers."""
     return uvicorn.Config(
-        collector.app,
+        served.app,
         access_log=False,
         log_level="warning",
         server_header=False,
