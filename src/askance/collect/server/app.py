@@ -56,7 +56,7 @@ class Collector:
         self._writer = Writer(self._reopened, most_waiting=most_waiting)
         self.ingest = Ingest(collection, self._writer, salt)
         self.admin = Admin(collection, self.ingest, secure=secure, preview=preview)
-        inner = Starlette(routes=self._routes(), exception_handlers=ANSWERS, lifespan=self._lifespan)
+        inner = Starlette(routes=self._routes(), exception_handlers=ANSWERS, lifespan=self.running)
         self.app = LoggedWithoutMessage(SafeHeaders(inner))
 
     def _reopened(self) -> Store:
@@ -145,7 +145,8 @@ class Collector:
             await asyncio.sleep(_LOOK_AGAIN)
 
     @contextlib.asynccontextmanager
-    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+    async def running(self, app: Starlette | None = None) -> AsyncIterator[None]:
+        """What goes on while it is served: it looks at the store now and then, and at the end writes what waits."""
         await run_in_threadpool(wake, self.collection)
         await run_in_threadpool(self.look)
         looking = asyncio.create_task(self._look_again())

@@ -112,7 +112,7 @@ class Preview:
                 self._running = contextlib.AsyncExitStack()
                 try:
                     made = await run_in_threadpool(self._read)
-                    await self._running.enter_async_context(made.app.router.lifespan_context(made.app))
+                    await self._running.enter_async_context(made.running())
                     self._collector, self._seen = made, await run_in_threadpool(self._state)
                 except AskanceError as error:  # read again the next time: what is missing may be another file
                     self._wrong, self._seen = error, None
