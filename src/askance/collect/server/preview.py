@@ -187,7 +187,8 @@ class _Noted:
                 await send({**start, "headers": [*kept, (b"content-length", str(len(noted)).encode())]})
                 await send({"type": "http.response.body", "body": noted})
 
-        await self._app(scope, receive, send_noted)
+        unpacked = [header for header in scope["headers"] if header[0] != b"accept-encoding"]  # a note goes into it
+        await self._app({**scope, "headers": unpacked}, receive, send_noted)
 
 
 _NOTED: dict[bytes, Callable[[bytes], bytes]] = {
