@@ -148,7 +148,7 @@ def test_what_can_be_said_now_and_at_the_planned_n_stands_in_words() -> None:
 
 def test_every_picture_has_its_table() -> None:
     campaign = campaign_of(ak.RandomizedResponse("1/2", outputs=["never", "once", "often"]))
-    tally = ak.Tally(campaign.questions[0].channel, [300, 150, 50])  # type: ignore[arg-type]
+    tally = ak.Tally(campaign.questions[0].channel, [300, 150, 50])  # type: ignore[type-var]
     told = told_of(tally, campaign)
     shares = told["live"]["questions"]["cheated"]["shares"]
     told["path"] = {"cheated": [{"n": n, "shares": shares} for n in (100, 500)]}
@@ -228,10 +228,14 @@ def survey(tmp_path: Path) -> Iterator[tuple[Collection, Any]]:
         yield collection, store
 
 
+def entry_of(collection: Collection, line: bytes) -> Entry:
+    entry = collection.form.read(line, b"")
+    assert isinstance(entry, Entry)
+    return entry
+
+
 def take(collection: Collection, store: Any, n: int, **changed: Any) -> None:
-    entries = [collection.form.read(line_of(collection, **changed), b"") for _ in range(n)]
-    assert all(isinstance(entry, Entry) for entry in entries)
-    store.take(entries)
+    store.take([entry_of(collection, line_of(collection, **changed)) for _ in range(n)])
 
 
 def test_nineteen_answers_change_nothing(survey: tuple[Collection, Any]) -> None:
@@ -282,7 +286,7 @@ def test_withdrawn_answers_shorten_the_path(survey: tuple[Collection, Any]) -> N
     ids = [secrets.token_bytes(16) for _ in range(60)]
     take(collection, store, 40)
     progress.told()
-    store.take([collection.form.read(line_of(collection, id=id), b"") for id in ids])
+    store.take([entry_of(collection, line_of(collection, id=id)) for id in ids])
     assert [point["n"] for point in progress.told()["path"]["cheated"]] == [40, 100]
     collection.withdraw(store, ids[:BLOCK])
     told = progress.told()
@@ -314,7 +318,7 @@ def test_the_store_keeps_nothing_of_it(tmp_path: Path) -> None:
         with collection.opened(new=True) as store:
             progress = Progress(collection)
             for start in range(0, len(lines), BLOCK):
-                store.take([collection.form.read(line, b"") for line in lines[start : start + BLOCK]])
+                store.take([entry_of(collection, line) for line in lines[start : start + BLOCK]])
                 if looks:
                     progress.told()
             meta = {name: value for name, value in store.meta().items() if name != "salt"}
@@ -353,10 +357,10 @@ def test_stretches_are_counted_without_what_was_replaced(tmp_path: Path) -> None
             stretch = min(place // 8, 2)
             count = {"stretch": stretch, "counts": [1, 0], "seconds": 1.0, "replaces": replaces}
             if stretch < 2 or place == 16:
-                store.take([collection.form.read(collection.form.write(id, count), b"")])
+                store.take([entry_of(collection, collection.form.write(id, count))])
         take_more = {"stretch": 0, "counts": [0, 0], "seconds": 1.0, "replaces": None}
         for _ in range(3):
-            store.take([collection.form.read(collection.form.write(secrets.token_bytes(16), take_more), b"")])
+            store.take([entry_of(collection, collection.form.write(secrets.token_bytes(16), take_more))])
         told = Progress(collection).told()
     assert told["n"] == 20
     assert told["stretches"] == {"all": 4, "begun": 3, "enough": 2, "times": 2}
