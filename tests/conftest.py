@@ -33,6 +33,7 @@ NOT_NUMERICAL = {
         *("test_store_reader.py", "test_store_writer.py", "test_store_killed.py", "test_collect_killed.py"),
         *("test_power_cut.py", "test_campaign_file.py", "test_collect_pages.py", "test_cli_collect.py"),
         *("test_collect_server.py", "test_device_js.py", "test_permanent_answers.py"),
+        *("test_counting_queue.py", "test_counting_page.py"),
         *("test_collect_wheel.py", "test_survey_html.py", "test_survey_page.py", "test_survey_barriers.py"),
     ),
     "messages, help, names, and which steps are taken": (

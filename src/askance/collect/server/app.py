@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from askance.collect.collection import CLOSED, SALT, Collection, people_of
+from askance.collect.counts import counted
 from askance.collect.device_page import assets, device_json, stretches_json
 from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
@@ -66,6 +67,7 @@ class Collector:
             Route("/{campaign}/form", self._named(self._form), methods=["GET", "POST"]),
             Route("/{campaign}/device", self._named(self._device)),
             Route("/{campaign}/stretches", self._named(self._stretches)),
+            Route("/{campaign}/next", self._named(self.ingest.next), methods=["POST"]),
         ]
         return [
             Mount("/v1", routes=public, middleware=[other_pages]),  # first, for most requests go there
@@ -129,6 +131,9 @@ class Collector:
             if campaign.keep_windows is not None and first != self._first_window:
                 store.delete_windows_before(first)
                 self._first_window = first
+            queue = self.ingest.queue
+            if queue is not None and (n := store.count()) != queue.n:  # at the start, or something was deleted
+                queue.fill(counted(queue.counting, store.entries()), n)
         self.ingest.closed, self.ingest.people = CLOSED in known, people_of(known)
 
     async def _look_again(self) -> None:
