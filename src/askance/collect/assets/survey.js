@@ -5,80 +5,26 @@
 // never before: who could look first and leave would make the results wrong. Texts are only ever set as text.
 
 import { reportFromWords } from "./askance-device.js";
+import {
+  button, codeForm, complain, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
+  readToken, say, speak, spoken,
+} from "./page.js";
 
-const survey = JSON.parse(document.getElementById("survey").textContent);
-const page = document.getElementById("page");
+const survey = data;
 for (const question of survey.questions) question.observations ??= question.options; // reports are called like answers
 const MOST_RADIOS = 12; // longer lists are chosen from a menu
-const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
 const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
 
-const state = { language: survey.language, token: null, own: false, answers: {}, at: 0, isCommitted: false, line: null, sent: false };
+const state = { token: null, own: false, answers: {}, at: 0, isCommitted: false, line: null, sent: false };
 let steps = [];
 let rolls = {}; // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
 
-// -- building elements ------------------------------------------------------------------------------------------------
-
-const DRAWN = new Set(["svg", "g", "rect", "circle", "path", "text", "use"]);
-
-function el(tag, attributes = {}, ...children) {
-  const node = DRAWN.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") node.addEventListener(name, value);
-    else if (value !== false && value !== null) node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.flat(2));
-  return node;
-}
-
-/** A sentence of this page in the language of the person. What is filled in cannot change the direction of the rest. */
-function say(key, values = {}) {
-  const known = survey.strings[state.language];
-  const parts = (known ?? survey.strings.en)[key].split(/\{(\w+)\}/);
-  const nodes = parts.map((part, i) => (i % 2 ? el("bdi", {}, values[part]) : part));
-  return known ? nodes : [el("span", { lang: "en", dir: "ltr" }, nodes)];
-}
-
-/** A text of the campaign. */
-const own = (texts) => texts[state.language] ?? Object.values(texts)[0];
 const quoted = (option) => el("q", { dir: "auto" }, own(option.texts));
-const decimal = (value) =>
-  new Intl.NumberFormat(state.language, { numberingSystem: "latn", maximumFractionDigits: 2 }).format(value);
 
 function show(title, ...content) {
-  page.replaceChildren(...content.flat());
-  if (title !== null) {
-    const heading = el("h1", { dir: "auto" }, title);
-    const first = page.querySelector(".back");
-    if (first) first.after(heading);
-    else page.prepend(heading);
-  }
-  const heading = page.querySelector("h1");
-  heading.tabIndex = -1;
-  document.title = `${heading.textContent} – ${own(survey.titles)}`;
-  heading.focus({ preventScroll: true });
-  scrollTo(0, 0);
+  present(title, ...content);
   document.getElementById("languages").hidden = state.at > 0 && !survey.is_file; // a change loads the page again
   tellWhatIsKnown();
-}
-
-const button = (key) => el("button", { type: "submit" }, say(key));
-
-function form(submit, ...content) {
-  const asked = (event) => {
-    event.preventDefault();
-    submit(event.target);
-  };
-  return el("form", { method: "dialog", novalidate: true, autocomplete: "off", submit: asked }, ...content);
-}
-
-/** Say what is missing, before the fields, and bring the person there. */
-function complain(asked, ...what) {
-  asked.querySelector(".error")?.remove();
-  const fields = asked.querySelector("fieldset") ?? asked.querySelector("input, select");
-  fields.setAttribute("aria-describedby", "error");
-  asked.prepend(el("div", { class: "error", id: "error", role: "alert" }, el("strong", {}, say("wrong")), el("p", {}, ...what)));
-  asked.querySelector("input, select").focus();
 }
 
 // -- going through the steps ------------------------------------------------------------------------------------------
@@ -109,18 +55,14 @@ function allSteps() {
 }
 
 function askCode() {
-  const field = el("input", { id: "code", autocapitalize: "none", spellcheck: "false", "aria-describedby": "hint", dir: "ltr" });
-  const submit = async (asked) => {
-    const token = readToken(field.value);
-    if (!token) return complain(asked, say("code_wrong"));
+  const taken = async (token) => {
     state.token = token;
     if (state.line === null) return (await resume()) || next();
     state.line = padded({ ...JSON.parse(state.line), token }); // a slip of the pen changes nothing of what was drawn
-    await keep(state.line);
+    await keep(token, state.line);
     return deliver();
   };
-  const label = el("label", { for: "code" }, say("code"));
-  show(say("code_title"), back(), form(submit, el("p", { class: "hint", id: "hint" }, say("code_note")), label, field, button("next")));
+  show(say("code_title"), back(), codeForm(taken));
 }
 
 function askConsent() {
@@ -350,10 +292,9 @@ async function commit() {
   state.isCommitted = true;
   if (await resume()) return undefined; // another window of this browser was first
   const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
-  const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  state.line = padded({ campaign: survey.wave, id, token: state.token, answers });
+  state.line = padded({ campaign: survey.wave, id: newId(), token: state.token, answers });
   state.answers = {}; // what is true is forgotten
-  await keep(state.line);
+  await keep(state.token, state.line);
   return deliver();
 }
 
@@ -370,60 +311,11 @@ function drawn(question) {
   return reportFromWords(question.device, question.options[answer.place].label, words).report;
 }
 
-/** A line of the length that all lines of this campaign have. */
-function padded(content) {
-  const text = JSON.stringify(content);
-  return text + " ".repeat(survey.length - 1 - new TextEncoder().encode(text).length) + "\n";
-}
-
-function readToken(text) {
-  const plain = text.replace(/[-\s]/g, "").toLowerCase();
-  return /^[a-z2-7]{26}$/.test(plain) ? plain : null;
-}
-
-/** Where this person's line is kept: under a digest, so that two people can use one device, and no code stays behind. */
-async function shelf() {
-  const name = new TextEncoder().encode(`${survey.campaign} ${survey.wave} ${state.token ?? ""}`);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
-  return `askance ${Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-}
-
-async function keep(text) {
-  try {
-    if (text === null) localStorage.removeItem(await shelf());
-    else localStorage.setItem(await shelf(), text);
-  } catch {
-    survey.forgets = true; // storage is full or forbidden: the page says that it must stay open
-  }
-}
-
-async function kept() {
-  try {
-    return localStorage.getItem(await shelf());
-  } catch {
-    survey.forgets = true;
-    return null;
-  }
-}
-
-/** What became of the line: a letter and a reason, or null where nobody knows, and the same line must be sent again. */
-async function post() {
-  try {
-    const options = { method: "POST", body: state.line, credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
-    const answer = await fetch(survey.address, { ...options, signal: AbortSignal.timeout(GIVE_UP) });
-    const told = await answer.json();
-    if (typeof told.verdicts === "string") return { verdict: told.verdicts, reason: told.refused[0] };
-    return answer.status >= 500 || answer.status === 429 ? null : { verdict: "R", reason: { reason: "", what: told.error } };
-  } catch {
-    return null; // no network, a tunnel, or somebody in between who speaks no JSON
-  }
-}
-
 async function deliver() {
   document.getElementById("languages").replaceChildren();
   show(say("sending"), el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, el("g", { class: "busy" }, die(6, 5))));
   for (let wait = 1; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    const outcome = await post();
+    const outcome = await post(state.line);
     if (outcome) return settle(outcome);
     if (!page.querySelector("#again")) showWaiting();
     await new Promise((resolve) => {
@@ -442,7 +334,7 @@ function showWaiting() {
 async function settle({ verdict, reason }) {
   if (verdict === "T" || verdict === "K") {
     const { id } = JSON.parse(state.line);
-    await keep(JSON.stringify({ receipt: id }));
+    await keep(state.token, JSON.stringify({ receipt: id }));
     state.sent = true;
     return showDone(id);
   }
@@ -451,7 +343,7 @@ async function settle({ verdict, reason }) {
     return complain(page.querySelector("form"), el("strong", {}, say("foreign_title")), " ", say("foreign"));
   }
   const key = verdict === "S" ? "spent" : reason?.reason === "closed" ? "closed" : "refused";
-  if (key === "spent") await keep(null);
+  if (key === "spent") await keep(state.token, null);
   return show(say(`${key}_title`), el("p", {}, say(key, { reason: reason?.what ?? verdict })));
 }
 
@@ -508,33 +400,11 @@ function tellWhatIsKnown() {
   );
 }
 
-// -- languages, and the beginning -------------------------------------------------------------------------------------
-
-function speak(language) {
-  state.language = language;
-  document.documentElement.lang = language;
-  document.documentElement.dir = survey.right_to_left.includes(language) ? "rtl" : "ltr";
-  document.getElementById("title").textContent = own(survey.titles);
-}
-
-function offerLanguages() {
-  if (survey.languages.length < 2) return;
-  const name = (code) => new Intl.DisplayNames([code], { type: "language" }).of(code);
-  const options = survey.languages.map((code) => el("option", { value: code, lang: code, selected: code === state.language }, name(code)));
-  const change = (event) => {
-    const code = event.target.value;
-    if (!survey.local.includes(code)) return location.assign(`?lang=${code}${location.hash}`);
-    speak(code);
-    offerLanguages();
-    return go(state.at, false);
-  };
-  const menu = el("select", { id: "language", change }, options);
-  document.getElementById("languages").replaceChildren(el("label", { for: "language" }, say("language")), menu);
-}
+// -- the beginning ---------------------------------------------------------------------------------------------------
 
 /** Go on with what was drawn before, if anything was. */
 async function resume() {
-  const text = await kept();
+  const text = await kept(state.token);
   if (text === null) return false;
   const content = JSON.parse(text);
   if (content.receipt) {
@@ -549,9 +419,9 @@ async function resume() {
 
 async function start() {
   if (survey.access === "tokens") state.token = readToken(location.hash.slice(1));
-  if (survey.is_file) speak(survey.languages.find((code) => navigator.languages.some((wanted) => wanted.startsWith(code))) ?? state.language);
-  else speak(state.language);
-  offerLanguages();
+  if (survey.is_file) speak(survey.languages.find((code) => navigator.languages.some((wanted) => wanted.startsWith(code))) ?? spoken.language);
+  else speak(spoken.language);
+  offerLanguages(() => go(state.at, false));
   steps = allSteps();
   history.replaceState({ at: 0 }, "");
   if (!(state.token || survey.access === "open") || !(await resume())) go(0, false);
