@@ -21,7 +21,7 @@ from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.ingest import Ingest
-from askance.collect.server.pages import closed_page, plain_answer, plain_page, survey_page
+from askance.collect.server.pages import closed_page, home_page, plain_answer, plain_page
 from askance.collect.server.replies import busy, failure
 from askance.collect.server.warming import wake
 from askance.collect.store import Store, Writer, open_store
@@ -91,8 +91,8 @@ class Collector:
 
     async def _home(self, request: Request) -> Response:
         campaign = self.collection.campaign
-        if campaign.kind == "survey":
-            return (closed_page if self.ingest.closed else survey_page)(campaign, request)
+        if campaign.kind != "devices":
+            return (closed_page if self.ingest.closed else home_page)(campaign, request)
         return PlainTextResponse(
             f"{campaign.text(campaign.titles)}\n/v1/{campaign.name}/device says how to take part.\n"
         )
