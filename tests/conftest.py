@@ -81,6 +81,7 @@ ON_ONE_KIND = {
     ),
     "thin layers over the estimators": (
         *("test_fit_files.py", "test_one_table.py", "test_regression_formats.py", "test_result_tables.py"),
+        "test_counting_report.py",
     ),
     "laws by enumeration and in fractions": ("errata", "test_closed_forms_exact.py", "test_statistics_covariances.py"),
 }

@@ -239,7 +239,7 @@ def test_what_was_undone_is_not_exported(tmp_path: Path) -> None:
         ann.count(2, [1, 1], ann.count(2, None))  # skipped, then counted
         other = ben.count(0, [1, 1])
         ann.count(3, [1, 0], other)  # of another stretch and person: replaces nothing
-        lost, line = ann.line(4, [1, 0])
+        _, line = ann.line(4, [1, 0])
         assert running.verdicts(line) == "T"
         assert running.verdicts(line) == "K"  # the answer was lost, and the same line comes again
         ann.count(4, [0, 1])  # on a second device: the same person once

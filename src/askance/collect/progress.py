@@ -7,6 +7,7 @@ from typing import Any
 
 from askance.channels.finite import FiniteChannel
 from askance.collect.collection import Collection, withdrawn_from
+from askance.collect.counts import counted
 from askance.collect.export import answers_of, tally_of
 from askance.collect.live import BLOCK, live_estimates
 from askance.collect.store import Store
@@ -25,6 +26,11 @@ class Progress:
         self._collection = collection
         self._told: dict[str, Any] | None = None
         self._counted = 0
+        self._look = None
+        if (counting := collection.campaign.counting) is not None:
+            from askance.collect.agreement import CountingLook  # which loads taggers
+
+            self._look = CountingLook(counting)
 
     def told(self) -> dict[str, Any]:
         """Numbers of answers, and estimates whose intervals hold at all looks, as of the last change."""
@@ -57,6 +63,9 @@ class Progress:
             "tokens": {"issued": issued, "spent": spent - spent % BLOCK},
             "withdrawn": withdrawn_from(store.meta()),
             "live": live.to_json(),
+            "counting": self._look.report(counted(campaign.counting, store.entries())).to_json()
+            if self._look is not None and campaign.counting is not None and n
+            else None,
         }
 
     def _fits(self, store: Store) -> dict[str, RegressionFit]:

@@ -278,7 +278,8 @@ function proposeBreak() {
   state.rested = state.total;
   save();
   const pace = decimal(Math.round(state.seconds / Math.max(state.total, 1)));
-  present(say("break_title", { count: decimal(state.total) }), el("p", {}, say("break", { seconds: pace })), form(askNext, button("go_on")));
+  const undo = el("button", { type: "button", class: "second", id: "undo", click: goBack }, say("undo"));
+  present(say("break_title", { count: decimal(state.total) }), el("p", {}, say("break", { seconds: pace })), form(askNext, button("go_on")), undo);
 }
 
 function showNothing() {
@@ -357,7 +358,7 @@ async function begin() {
   place = await shelf(token);
   const text = await kept(token);
   if (text) Object.assign(state, JSON.parse(text));
-  state.at = Math.min(state.at, state.items.length);
+  state.at = frontier();
   isExhausted = false;
   tellWhatIsKnown();
   if (state.total || isBegun) askNext();

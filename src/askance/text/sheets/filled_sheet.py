@@ -97,7 +97,7 @@ def sentences_of_sheet(path: str | os.PathLike[str]) -> set[tuple[str, ...]]:
 
 
 def stretches_of_sheet(path: str | os.PathLike[str]) -> list[tuple[tuple[str, ...], int, int]]:
-    """Every row of a sheet, answered or not: the words of its sentence, the first that is marked, the one after the last."""
+    """Every row of a sheet, answered or not: the words of its sentence, the first marked one, and the end of these."""
     columns, rows = _rows_of(path)
     place = columns.index("sentence")
     return [_words(row[place], where) for where, row in rows]
