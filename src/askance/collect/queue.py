@@ -41,6 +41,7 @@ class Queue:
         self.counting = counting
         self._place = np.argsort(np.array(counting.order, dtype=np.int64))
         self._handed: OrderedDict[str, set[int]] = OrderedDict()
+        self._with = np.zeros(len(self._place), dtype=np.int64)  # how many people have each just now
         self.fill(Counted([], []), 0)
 
     def fill(self, known: Counted, n: int) -> None:
@@ -61,7 +62,9 @@ class Queue:
         self._times[stretch] += (not is_skip) - was_counted
         (self._skipped.add if is_skip else self._skipped.discard)((stretch, annotator))
         self._answered.setdefault(annotator, set()).add(stretch)
-        self._handed.get(annotator, set()).discard(stretch)
+        own = self._handed.get(annotator, set())
+        self._with[stretch] -= stretch in own
+        own.discard(stretch)
         self.n += 1
 
     def next(self, annotator: str, most: int) -> list[int]:
@@ -72,16 +75,16 @@ class Queue:
         own = self._handed.pop(annotator, set())
         self._handed[annotator] = own
         if len(self._handed) > _MOST_PEOPLE:
-            self._handed.popitem(last=False)
-        expected = self._times.copy()
-        for person, held in self._handed.items():
-            if person != annotator:
-                expected[list(held)] += 1
+            _, forgotten = self._handed.popitem(last=False)
+            self._with[list(forgotten)] -= 1
         mine = np.zeros(len(self._place), dtype=bool)
         mine[list(own)] = True
+        expected = self._times + self._with - mine
         free = np.flatnonzero(self._free(annotator))
-        keys = (self._place, self._times, expected, self._place // ROUND, expected >= self.counting.times, ~mine)
+        over = expected >= self.counting.times
+        keys = (self._place, self._times, expected, self._place // ROUND, over, ~mine)
         chosen: list[int] = free[np.lexsort([key[free] for key in keys])][:most].tolist()
+        self._with[[number for number in chosen if number not in own]] += 1
         own.update(chosen)
         return chosen
 
