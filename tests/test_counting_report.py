@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askance.collect import agreement
-from askance.collect.agreement import CountingLook, counting_report, learning_curve
+from askance.collect.agreement import CountingLook, counting_report
 from askance.collect.campaign import Counting
 from askance.collect.counts import Count, Counted
+from askance.collect.curve import CurvePoint, learning_curve
 from askance.collect.server.admin import COOKIE
 from askance.text import Corpus
 from askance.text.io.tagged_text import read_tagged
@@ -36,7 +37,7 @@ def campaign(sentences: int = 120, **options: object) -> tuple[Counting, list[li
 
 def told(counting: Counting, tags: list[list[str]], people: str = "ab", missed: float = 0.0) -> list[Count]:
     """What people say who miss some."""
-    said = []
+    said: list[Count] = []
     for who in people:
         for number, stretch in enumerate(counting.stretches):
             inside = tags[stretch.sentence][stretch.start : stretch.end]
@@ -110,7 +111,7 @@ def test_what_a_look_costs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never more than so many counts are learned from, and only when a quarter more was counted."""
     learned: list[int] = []
 
-    def learn(counting: Counting, counts: Sequence[Count]) -> list[agreement.CurvePoint]:
+    def learn(counting: Counting, counts: Sequence[Count]) -> list[CurvePoint]:
         learned.append(len(counts))
         return []
 
