@@ -14,8 +14,10 @@ from askance.collect.collection import Collection
 from askance.collect.export import export
 from askance.collect.pages.counting_page import counting_page
 from askance.collect.pages.texts import page_texts
+from askance.collect.server.admin import COOKIE
 from askance.text import read_regions
 
+from .annotators import annotators
 from .browsers import barriers, started_browser, visit
 from .collectors import COUNTING, served
 from .respondents import Person
@@ -370,6 +372,33 @@ def test_no_barriers(browser: Any, tmp_path: Path, scheme: str, width: int) -> N
         person.wait()
         found.append(barriers_now(person.page))
     assert found == [[]] * 6
+
+
+def test_the_lead_reads_tables_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    """Agreement, annotators and the curve: no barriers, and only the tables scroll."""
+    collection = campaign_in(tmp_path, access="tokens")
+    window = {"viewport": {"width": 360, "height": 640}, "bypass_csp": True}
+    with served(collection) as running, visit(browser, **window) as context:
+        for who in annotators(running, 2):
+            for number in range(40):
+                who.count(number, list(truth(words_of(collection, number))))
+        address = str(running.client.base_url)
+        fields = {"key": running.collector.admin.key, "password": "a long password"}
+        entered = running.client.post("/admin/enter", data=fields, headers={"origin": address})
+        context.add_cookies([{"name": COOKIE, "value": entered.cookies[COOKIE], "url": f"{address}/admin"}])
+        page = context.new_page()
+        page.goto(f"{address}/admin")
+        page.get_by_role("heading", name="Annotators").wait_for()
+        assert page.locator("table").count() >= 4
+        assert barriers(page) == []
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def words_of(collection: Collection, number: int) -> str:
+    """The words of a stretch."""
+    counting = collection.campaign.counting
+    assert counting is not None
+    return " ".join(counting.words(counting.stretches[number]))
 
 
 # -- what is inside ----------------------------------------------------------------------------------------------------
