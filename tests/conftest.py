@@ -34,6 +34,7 @@ NOT_NUMERICAL = {
         *("test_store_reader.py", "test_store_writer.py", "test_store_killed.py", "test_collect_killed.py"),
         *("test_power_cut.py", "test_campaign_file.py", "test_collect_pages.py", "test_cli_collect.py"),
         *("test_collect_server.py", "test_device_js.py", "test_permanent_answers.py", "test_rehearsal.py"),
+        *("test_counting_queue.py", "test_counting_page.py"),
         *("test_collect_wheel.py", "test_survey_html.py", "test_survey_page.py", "test_survey_barriers.py"),
         *("test_deploying.py", "test_survey_draws.py", "test_preview.py", "test_dashboard_pages.py"),
     ),
@@ -85,7 +86,7 @@ ON_ONE_KIND = {
     ),
     "thin layers over the estimators": (
         *("test_fit_files.py", "test_one_table.py", "test_regression_formats.py", "test_result_tables.py"),
-        "test_dashboard.py",
+        *("test_dashboard.py", "test_counting_report.py"),
     ),
     "laws by enumeration and in fractions": ("errata", "test_closed_forms_exact.py", "test_statistics_covariances.py"),
 }

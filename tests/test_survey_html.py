@@ -78,7 +78,8 @@ def test_every_language_says_everything() -> None:
 
 
 def test_the_script_says_nothing_that_is_not_in_the_file() -> None:
-    script, known = assets()["survey.js"][0].decode(), page_texts()["en"].keys()
+    script = "".join(assets()[name][0].decode() for name in ("survey.js", "page.js"))
+    known = page_texts()["en"].keys()
     assert set(re.findall(r'say\("([a-z_]+)"', script)) <= known
     built = {"was_fixed", "was_own", "was_turned", "spent_title", "closed_title", "refused_title"}
     outside = {"script", "script_own", "script_title"}  # where there is no script

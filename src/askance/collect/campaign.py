@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from askance.categories import Label
@@ -92,6 +93,13 @@ class Counting:
         times: how often each stretch is counted, by different people.
         text_digest: SHA-256 of the file of text.
         rest: the name for words that have none of the tags; "" where every word has one of them.
+        ask: "together" (all tags of a stretch on one page) or "one" (one tag a page).
+        single_words: so many single words, spread evenly over the text, are asked for their tag besides.
+        again: whether the same person may be asked about a stretch again.
+        names: of tags as people read them in "How many … are there?".
+        singular: the same in "What is this word?".
+        first: numbers of the stretches that are asked first, in that order; it may change while people count.
+        labelled: a file of labelled text that taggers are tried on while counts come in.
     """
 
     sentences: tuple[tuple[str, ...], ...]
@@ -100,6 +108,13 @@ class Counting:
     times: int
     text_digest: str
     rest: str = ""
+    ask: Literal["together", "one"] = "together"
+    single_words: int = 0
+    again: bool = False
+    names: Mapping[str, Texts] = field(default_factory=dict)
+    singular: Mapping[str, Texts] = field(default_factory=dict)
+    first: tuple[int, ...] = ()
+    labelled: Path | None = None
 
     @property
     def tagset(self) -> tuple[str, ...]:
@@ -108,20 +123,43 @@ class Counting:
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
-        """All stretches, side by side: every word is in one.
+        """All stretches, side by side: every word is in one; after them the single words.
 
-        >>> Counting((("a", "b", "c"),), ("N",), 2, 1, "").stretches
-        (Stretch(sentence=0, start=0, end=2), Stretch(sentence=0, start=2, end=3))
+        >>> Counting((("a", "b", "c"),), ("N",), 2, 1, "", single_words=1).stretches
+        (Stretch(sentence=0, start=0, end=2), Stretch(sentence=0, start=2, end=3), Stretch(sentence=0, start=1, end=2))
         """
-        return tuple(
+        aside = [
             Stretch(number, start, min(start + (self.window or len(words)), len(words)))
             for number, words in enumerate(self.sentences)
             for start in range(0, len(words), self.window or len(words))
-        )
+        ]
+        places = [(number, start) for number, words in enumerate(self.sentences) for start in range(len(words))]
+        chosen = [places[(2 * i + 1) * len(places) // (2 * self.single_words)] for i in range(self.single_words)]
+        return (*aside, *(Stretch(number, start, start + 1) for number, start in chosen))
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The numbers of all stretches in the order in which they are asked: single words among the others.
+
+        >>> Counting((("a", "b", "c", "d"),), ("N",), 1, 1, "", single_words=2, first=(3,)).order
+        (3, 0, 4, 1, 2, 5)
+        """
+        n, first = len(self.stretches), frozenset(self.first)
+        aside = n - self.single_words
+        share = [(number + 0.5) / aside for number in range(aside)]
+        share += [(number + 0.5) / self.single_words for number in range(self.single_words)]
+        others = sorted((number for number in range(n) if number not in first), key=lambda number: share[number])
+        return (*self.first, *others)
 
     def words(self, stretch: Stretch) -> tuple[str, ...]:
         """The words of a stretch."""
         return self.sentences[stretch.sentence][stretch.start : stretch.end]
+
+    def to_json(self) -> list[Any]:
+        """What matters of it, for the fingerprint."""
+        wording = [{tag: dict(texts) for tag, texts in named.items()} for named in (self.names, self.singular)]
+        asked = [self.tagset, self.window, self.times, self.ask, self.single_words, self.again]
+        return [self.text_digest, *asked, *wording]
 
 
 @dataclass(frozen=True)
@@ -193,7 +231,7 @@ class Campaign:
             "name": self.name,
             "kind": self.kind,
             "questions": [[question.name, question.to_json()] for question in self.questions],
-            "counting": counted and [counted.text_digest, counted.tagset, counted.window, counted.times],
+            "counting": counted and counted.to_json(),
             "at_most_level": None if self.at_most_level is None else str(self.at_most_level),
             "plan": [self.planned_n, self.stopping],
             "access": self.access,

@@ -27,6 +27,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def read_campaign(path: str | Path) -> Campaign:
         titles=_texts(table, "title", languages),
         languages=languages,
         questions=questions,
-        counting=_counting(table.inner("counting")) if kind == "counting" else None,
+        counting=_counting(table.inner("counting"), languages) if kind == "counting" else None,
         at_most_level=_limit(table, questions),
         planned_n=table.whole("planned_n"),
         stopping=table.one_of("stopping", ("planned", "anytime"), "planned"),  # type: ignore[arg-type]
@@ -294,10 +295,14 @@ def _options(table: TomlTable, labels: Sequence[Label], languages: Sequence[str]
 # -- counting ----------------------------------------------------------------------------------------------------------
 
 
-def _counting(table: TomlTable) -> Counting:
+_OF_COUNTING = ("text", "tags", "rest", "window", "times", "ask", "single_words", "again", "names", "singular")
+_BESIDE = ("order", "labelled")
+
+
+def _counting(table: TomlTable, languages: Sequence[str]) -> Counting:
     from askance.text.io.tagged_text import read_sentences
 
-    table.only("text", "tags", "rest", "window", "times")
+    table.only(*_OF_COUNTING, *_BESIDE)
     path = table.file.path.parent / table.read("text", str)
     with table.at("text"):
         digest = hashlib.sha256(read_whole(path)).hexdigest()
@@ -312,5 +317,62 @@ def _counting(table: TomlTable) -> Counting:
         table.refuse(
             "rest", f"it is {shown(rest)}", "a name that is no tag", "Leave it out where every word has a tag."
         )
-    window, times = table.whole("window", None, most=1000), table.whole("times", 1, most=100)
-    return Counting(sentences, tuple(tags), window, times, digest, rest)
+    counting = Counting(
+        sentences,
+        tuple(tags),
+        window=table.whole("window", None, most=1000),
+        times=table.whole("times", 1, most=100),
+        text_digest=digest,
+        rest=rest,
+        ask=table.one_of("ask", ("together", "one"), "together"),  # type: ignore[arg-type]
+        single_words=table.whole("single_words", 0, most=sum(map(len, sentences))),
+        again=table.read("again", bool, False),
+        names=_named(table, "names", (*tags, *([rest] if rest else [])), languages),
+        singular=_named(table, "singular", (*tags, *([rest] if rest else [])), languages),
+    )
+    return replace(counting, first=_first(table, counting), labelled=_labelled(table, counting))
+
+
+def _named(table: TomlTable, key: str, tags: Sequence[str], languages: Sequence[str]) -> Mapping[str, Texts]:
+    """How tags are called: as the file says, or by their names."""
+    wording = table.inner(key).only(*tags) if key in table.content else None
+    plain = {tag: dict.fromkeys(languages, tag) for tag in tags}
+    return plain if wording is None else plain | {tag: _texts(wording, tag, languages) for tag in wording.content}
+
+
+def _first(table: TomlTable, counting: Counting) -> tuple[int, ...]:
+    """The stretches that overlap with the rows of a sheet of `askance questions`, in the order of these rows."""
+    from askance.text.sheets.filled_sheet import stretches_of_sheet
+
+    if "order" not in table.content:
+        return ()
+    path = table.file.path.parent / table.read("order", str)
+    numbers: dict[tuple[str, ...], list[int]] = {}
+    for number, stretch in enumerate(counting.stretches):
+        numbers.setdefault(counting.sentences[stretch.sentence], []).append(number)
+    with table.at("order"):
+        rows = stretches_of_sheet(path)
+        overlapping = [
+            number
+            for words, start, end in rows
+            for number in numbers.get(words, ())
+            if counting.stretches[number].start < end and start < counting.stretches[number].end
+        ]
+        if not overlapping:
+            remedy = "Make it of the same text: `askance questions TEXT --tagger MODEL -o order.csv`."
+            raise InputError(f"no sentence of {path} is in the text.", remedy=remedy)
+    return tuple(dict.fromkeys(overlapping))
+
+
+def _labelled(table: TomlTable, counting: Counting) -> Path | None:
+    """The file of labelled text, read once so that what is wrong with it is told now."""
+    from askance.text.io.tagged_text import read_tagged
+
+    if "labelled" not in table.content:
+        return None
+    path: Path = table.file.path.parent / table.read("labelled", str)
+    with table.at("labelled"):
+        known = read_tagged(path).tagset
+        if not counting.rest and not set(known) & set(counting.tags):
+            raise InputError(f"{path} has none of the tags that are counted.", remedy="Give text with these tags.")
+    return path

@@ -9,11 +9,14 @@ from typing import Any
 
 from askance.channels.device import device_description, in_text
 from askance.channels.registry import AnyChannel
+from askance.collect.campaign import Counting
 from askance.collect.collection import Collection
 from askance.formats.report_schema import ReportSchema
 
 #: The module that noises answers.
 MODULE = "askance-device.js"
+#: Words on either side of a stretch that a page shows with it.
+AROUND = 12
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
@@ -67,6 +70,20 @@ def device_json(collection: Collection) -> dict[str, Any]:
         "bytes": collection.devices.least_bytes if is_devices else collection.form.length,
         "questions": questions,
     }
+
+
+def question_of(counting: Counting, number: int) -> dict[str, Any]:
+    """A stretch as a page asks about it: its words, and some around them.
+
+    >>> question_of(Counting((("the", "dog", "barks"),), ("N",), 2, 1, ""), 1)
+    {'stretch': 1, 'before': ['the', 'dog'], 'words': ['barks'], 'after': []}
+    """
+    stretch = counting.stretches[number]
+    sentence, start, end = counting.sentences[stretch.sentence], stretch.start, stretch.end
+    before, after = sentence[max(start - AROUND, 0) : start], sentence[end : end + AROUND]
+    cut_before, cut_after = ["…"] * (start > AROUND), ["…"] * (end + AROUND < len(sentence))
+    words = list(counting.words(stretch))
+    return {"stretch": number, "before": [*cut_before, *before], "words": words, "after": [*after, *cut_after]}
 
 
 def stretches_json(collection: Collection) -> dict[str, Any]:

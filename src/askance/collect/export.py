@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from askance._checks import did_you_mean, shorten
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel
 from askance.channels.reports import Reports
-from askance.collect.campaign import Asked, Campaign
+from askance.collect.campaign import Asked, Campaign, Counting
+from askance.collect.counts import Count, counted
 from askance.collect.store import Store
 from askance.errors import EmptyDataError, InputError
 from askance.evidence.tally import Tally
@@ -28,6 +29,9 @@ from askance.formats.report_ids import Ids
 from askance.formats.report_schema import ReportSchema
 from askance.formats.report_texts import text_of
 from askance.formats.reports import report_writer, split_names
+
+if TYPE_CHECKING:
+    from askance.text.corpus.regions import RegionCounts
 
 RESPONSES_FORMAT = "responses/1"
 Shape: TypeAlias = Literal["responses", "reports", "state", "regions"]
@@ -264,24 +268,28 @@ def _arrow_type(question: Asked) -> Any:
 
 
 def _regions(campaign: Campaign, store: Store, path: Path) -> int:
-    """Counts as regions/1; a count that another one replaces is left out."""
-    from askance.text.corpus.corpus import Corpus
-    from askance.text.corpus.regions import Region, RegionCounts
+    """Counts as regions/1."""
     from askance.text.io.region_file import write_regions
 
-    counting = campaign.counting
-    assert counting is not None
-    counts = dict(_contents(store))
-    replaced = {content["replaces"] for content in counts.values()}
-    regions = []
-    for id, content in counts.items():
-        if id not in replaced:
-            stretch = counting.stretches[content["stretch"]]
-            told = dict(zip(counting.tags, content["counts"], strict=True))
-            person = content["annotator"] or None
-            regions.append(Region(stretch.sentence, stretch.start, stretch.end, told, closed=False, annotator=person))
-    if not regions:
-        raise EmptyDataError("nothing was counted yet.", remedy="Wait for the first count.")
-    corpus = Corpus.of([list(words) for words in counting.sentences])
-    write_regions(path, RegionCounts.of(corpus, counting.tagset, regions, may_miscount=True))
+    assert campaign.counting is not None
+    regions = regions_of(campaign.counting, counted(campaign.counting, store.entries()).counts)
+    write_regions(path, regions)
     return len(regions)
+
+
+def regions_of(counting: Counting, counts: Sequence[Count]) -> RegionCounts:
+    """Counts as a tagger learns from them; of a single word they are a label."""
+    from askance.text.corpus.corpus import Corpus
+    from askance.text.corpus.regions import Region, RegionCounts
+
+    if not counts:
+        raise EmptyDataError("nothing was counted yet.", remedy="Wait for the first count.")
+    regions = []
+    for count in counts:
+        sentence, start, end = vars(counting.stretches[count.stretch]).values()
+        told = {tag: n for tag, n in zip(counting.tags, count.counts, strict=True) if n is not None}
+        if is_label := end - start == 1:
+            told = {next((tag for tag, n in told.items() if n), counting.rest): 1}
+        regions.append(Region(sentence, start, end, told, is_label, annotator=count.annotator or None))
+    corpus = Corpus.of([list(words) for words in counting.sentences])
+    return RegionCounts.of(corpus, counting.tagset, regions, may_miscount=True)

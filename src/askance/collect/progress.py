@@ -7,17 +7,16 @@ keeps no order, and sums of blocks beside the answers would be one, since which 
 
 from __future__ import annotations
 
-import json
 import threading
 import warnings
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from askance.channels.finite import FiniteChannel
-from askance.collect.campaign import Counting
 from askance.collect.collection import Collection, withdrawn_from
+from askance.collect.counts import counted
 from askance.collect.export import answers_of
 from askance.collect.live import BLOCK, as_records, live_estimates
 from askance.collect.store import Store, Verdict
@@ -27,6 +26,9 @@ from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
 from askance.estimation.sequences.share_sequence import share_sequence
 from askance.evidence.tally import Tally
 from askance.survey.regress import regress
+
+if TYPE_CHECKING:
+    from askance.collect.agreement import CountingLook
 
 # Regressions read all answers again: beyond this many they are left to `askance fit`, on a copy.
 _MOST_ROWS = 50_000
@@ -55,6 +57,11 @@ class Progress:
         self._held: dict[Place, _Held] = {}
         self._path: dict[str, list[dict[str, Any]]] = {}
         self._step = max(BLOCK, collection.campaign.planned_n // _POINTS)
+        self._annotators: CountingLook | None = None
+        if (counting := collection.campaign.counting) is not None:
+            from askance.collect.agreement import CountingLook  # which loads taggers
+
+            self._annotators = CountingLook(counting)
 
     def told(self) -> dict[str, Any]:
         """Numbers of answers, and estimates whose intervals hold at all looks, as of the last change."""
@@ -105,8 +112,8 @@ class Progress:
         if campaign.kind == "survey":
             self._extend(live.shares)
             return told | {"path": {name: list(points) for name, points in self._path.items()}}
-        if campaign.counting is not None:
-            return told | {"stretches": _counted(campaign.counting, store) if n else None}
+        if self._annotators is not None:
+            return told | (_counted(self._annotators, store) if n else {"stretches": None, "counting": None})
         return told | {"windows": self._windows()}
 
     # -- what is held ----------------------------------------------------------------------------------------------
@@ -180,11 +187,11 @@ class Progress:
         return windows
 
 
-def _counted(counting: Counting, store: Store) -> dict[str, int]:
-    """How many stretches were counted, and how many often enough; what was replaced or left out does not count."""
-    told = {id.hex(): json.loads(content) for id, _, content in store.entries()}
-    replaced = {count["replaces"] for count in told.values()}
-    valid = (own for id, own in told.items() if id not in replaced and own["counts"] is not None)
-    times = Counter(count["stretch"] for count in valid)
+def _counted(look: CountingLook, store: Store) -> dict[str, Any]:
+    """How many stretches were counted, and how many often enough; and what the lead is told of those who count."""
+    counting = look.counting
+    known = counted(counting, store.entries())
+    times = Counter(count.stretch for count in known.counts)
     enough = sum(count >= counting.times for count in times.values())
-    return {"all": len(counting.stretches), "begun": len(times), "enough": enough, "times": counting.times}
+    stretches = {"all": len(counting.stretches), "begun": len(times), "enough": enough, "times": counting.times}
+    return {"stretches": stretches, "counting": look.report(known).to_json()}

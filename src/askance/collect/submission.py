@@ -3,8 +3,9 @@
     {"campaign":"df4e66b4292e429b","id":"<32 digits>","token":"<26 letters>","answers":{"cheated":"yes","age":34}}
     {"campaign":"…","id":"…","token":"…","count":{"stretch":17,"counts":[2,0],"seconds":3.5,"replaces":null}}
 
-A line is filled up with blanks to the length of its campaign, the newline included: the length of a body tells how many
-were sent, and nothing else. All answers of a person come in one line.
+A count that is null was skipped, and a tag that is null was not asked. A line is filled up with blanks to the length of
+its campaign, the newline included: the length of a body tells how many were sent, and nothing else. All answers of a
+person come in one line.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from askance._arrays import IntArray
 from askance._checks import shown
 from askance.collect.answers import AnswerReader, plain_json
-from askance.collect.campaign import Campaign
+from askance.collect.campaign import Campaign, Stretch
 from askance.collect.store.entry import ID_BYTES, Entry, token_hash
 from askance.collect.tokens import TOKEN_LETTERS, read_token
 from askance.errors import InputError
@@ -32,6 +33,8 @@ _STEP = 64
 _ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
 #: Of one stretch, in seconds: who took longer has had a break.
 MOST_SECONDS = 3600.0
+#: Of the hash of a token, by which the counts of one person belong together.
+PSEUDONYM_DIGITS = 8
 #: The name under which counts are tallied.
 COUNTS = "counts"
 
@@ -78,7 +81,7 @@ class Form:
                 name: max(r.examples(), key=lambda v: len(plain_json(v).encode())) for name, r in self.readers.items()
             }
         most = max(stretch.end - stretch.start for stretch in counting.stretches) + 1
-        counts = [most] * len(counting.tags)
+        counts = [max(most, 1000)] * len(counting.tags)  # as long as null, or longer
         return {"stretch": len(counting.stretches), "counts": counts, "seconds": 3599.9, "replaces": "0" * 2 * ID_BYTES}
 
     def _line(self, id: bytes, token: str | None, content: Any) -> bytes:
@@ -130,16 +133,35 @@ class Form:
         id = bytes.fromhex(fields["id"])
         token = self._token(fields["token"])
         if self.campaign.counting is not None:
-            person = None if token is None else token_hash(token, salt)
-            if person is not None and not knows(person):
-                raise _RefusedError("foreign", "its token was never issued.")
-            return self._count(id, fields[field], "" if person is None else person.hex()[:8])
+            return self._count(id, fields[field], self._annotator(token, salt, knows))
         spent = None if token is None else token_hash(token, salt)
         return self._answers(id, fields[field], spent)
 
+    def asker(self, line: bytes, salt: bytes, knows: Callable[[bytes], bool] = lambda hash: False) -> str | Refusal:
+        """The pseudonym of somebody who asks for stretches to count: {"campaign":"…","token":"…"}."""
+        try:
+            fields = _object_of(line)
+            if fields.keys() != {"campaign", "token"} or fields["campaign"] != self.wave:
+                raise _RefusedError("another wave", f"allowed: campaign {self.wave!r}, and a token.")
+            return self._annotator(self._token(fields["token"]), salt, knows)
+        except _RefusedError as error:
+            return error.refusal
+
+    def _annotator(self, token: bytes | None, salt: bytes, knows: Callable[[bytes], bool]) -> str:
+        """A pseudonym of whoever counts; where the link is open, of a device that made up its own token."""
+        if token is None:
+            return ""
+        person = token_hash(token, salt)
+        if self.campaign.access == "tokens" and not knows(person):
+            raise _RefusedError("foreign", "its token was never issued.")
+        return person.hex()[:PSEUDONYM_DIGITS]
+
     def _token(self, token: Any) -> bytes | None:
-        """The token of a line; none is needed, nor taken, where the link is open. The token itself is never named."""
-        if self.campaign.access == "open":
+        """The token of a line; where the link is open there is none, but that of a device that counts.
+
+        The token itself is never named.
+        """
+        if self.campaign.access == "open" and (token is None or self.campaign.counting is None):
             if token is not None:
                 raise _RefusedError("malformed", "it has a token; allowed: null, for the link is open.")
             return None
@@ -172,11 +194,7 @@ class Form:
             raise _RefusedError(
                 "malformed", f"stretch is {shown(stretch)}; allowed: 0 to {len(counting.stretches) - 1}."
             )
-        most = counting.stretches[stretch].end - counting.stretches[stretch].start + 1
-        if not isinstance(counts, list) or len(counts) != len(counting.tags):
-            raise _RefusedError("malformed", f"counts is {shown(counts)}; allowed: a list of {len(counting.tags)}.")
-        if not all(type(number) is int and 0 <= number <= most for number in counts):
-            raise _RefusedError("malformed", f"counts is {shown(counts)}; allowed: whole numbers, 0 to {most}.")
+        self._require_counts(counts, counting.stretches[stretch])
         if type(seconds) not in (int, float) or not 0 <= seconds <= MOST_SECONDS:
             raise _RefusedError("malformed", f"seconds is {shown(seconds)}; allowed: 0 to {MOST_SECONDS:g}.")
         if replaces is not None and not (isinstance(replaces, str) and _ID.fullmatch(replaces)):
@@ -184,15 +202,38 @@ class Form:
                 "malformed", f"replaces is {shown(replaces)}; allowed: the id of another count, or null."
             )
         content = {**count, "seconds": math.floor(10 * seconds) / 10, "annotator": annotator}
-        return Entry(id, _canonical(content), None, 0, {COUNTS: np.array(counts, dtype=np.int64)})
+        return Entry(id, _canonical(content), None, 0, _sums_of_counts(counts))
+
+    def _require_counts(self, counts: Any, stretch: Stretch) -> None:
+        """Refuse counts that cannot be; None says that the stretch was skipped, or a tag not asked."""
+        counting = self.campaign.counting
+        assert counting is not None
+        tags, size = len(counting.tags), stretch.end - stretch.start
+        if counts is None:
+            return
+        if not isinstance(counts, list) or len(counts) != tags or counts == [None] * tags:
+            raise _RefusedError("malformed", f"counts is {shown(counts)}; allowed: a list of {tags}, or null.")
+        told = [number for number in counts if number is not None]
+        if not all(type(number) is int and 0 <= number <= size + 1 for number in told):
+            raise _RefusedError(
+                "malformed", f"counts is {shown(counts)}; allowed: whole numbers, 0 to {size + 1}, or null."
+            )
+        if size == 1 and (len(told) < tags or sum(told) > 1 or sum(told) < (not counting.rest)):
+            which = "one of them 1, or none" if counting.rest else "one of them 1"
+            raise _RefusedError("malformed", f"counts of one word is {shown(counts)}; allowed: 0, and {which}.")
 
     def sums_of(self, content: bytes) -> Mapping[str, IntArray]:
         """What an entry of this content added to the tallies."""
         fields = STRICT_JSON.decode(content.decode())
         if self.campaign.counting is not None:
-            return {COUNTS: np.array(fields["counts"], dtype=np.int64)}
+            return _sums_of_counts(fields["counts"])
         read = {name: reader.read(fields[name]) for name, reader in self.readers.items()}
         return {name: sums for name, sums in read.items() if sums is not None}
+
+
+def _sums_of_counts(counts: list[int | None] | None) -> Mapping[str, IntArray]:
+    """What a count adds to the tally; nothing where the stretch was skipped."""
+    return {} if counts is None else {COUNTS: np.array([number or 0 for number in counts], dtype=np.int64)}
 
 
 def _object_of(line: bytes) -> dict[str, Any]:

@@ -5,90 +5,35 @@
 // never before: who could look first and leave would make the results wrong. Texts are only ever set as text.
 
 import { reportFromWords } from "./askance-device.js";
+import {
+  button, codeForm, complain, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
+  readToken, say, shelf, speak, spoken,
+} from "./page.js";
 
-const survey = JSON.parse(document.getElementById("survey").textContent);
-const page = document.getElementById("page");
+const survey = data;
 // reports are called like answers
 for (const question of survey.questions) question.observations ??= question.options;
 // longer lists are chosen from a menu
 const MOST_RADIOS = 12;
 // of a bar that has room for numbers
 const MOST_CELLS = 8;
-// milliseconds that a request gets before it is tried again
-const GIVE_UP = 30_000;
 // seconds between two tries, if nothing else says that there is a connection
 const LONGEST_WAIT = 60;
 
-const state = { language: survey.language, token: null, own: false, answers: {}, isCommitted: false, line: null, sent: false };
+const state = { token: null, own: false, answers: {}, isCommitted: false, line: null, sent: false };
 // steps
 state.at = state.furthest = 0;
 let steps = [];
 // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
 let rolls = {};
 
-// -- building elements ------------------------------------------------------------------------------------------------
-
-const DRAWN = new Set(["svg", "g", "rect", "circle", "path", "text", "use"]);
-
-function el(tag, attributes = {}, ...children) {
-  const node = DRAWN.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") node.addEventListener(name, value);
-    else if (value !== false && value !== null) node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.flat(2));
-  return node;
-}
-
-/** A sentence of this page in the language of the person. What is filled in cannot change the direction of the rest. */
-function say(key, values = {}) {
-  const known = survey.strings[state.language];
-  const parts = (known ?? survey.strings.en)[key].split(/\{(\w+)\}/);
-  const nodes = parts.map((part, i) => (i % 2 ? el("bdi", {}, values[part]) : part));
-  return known ? nodes : [el("span", { lang: "en", dir: "ltr" }, nodes)];
-}
-
-/** A text of the campaign. */
-const own = (texts) => texts[state.language] ?? Object.values(texts)[0];
 const quoted = (option) => el("q", { dir: "auto" }, own(option.texts));
-const decimal = (value) =>
-  new Intl.NumberFormat(state.language, { numberingSystem: "latn", maximumFractionDigits: 2 }).format(value);
 
 function show(title, ...content) {
-  page.replaceChildren(...content.flat());
-  if (title !== null) {
-    const heading = el("h1", { dir: "auto" }, title);
-    const first = page.querySelector(".back");
-    if (first) first.after(heading);
-    else page.prepend(heading);
-  }
-  const heading = page.querySelector("h1");
-  heading.tabIndex = -1;
-  document.title = `${heading.textContent} – ${own(survey.titles)}`;
-  heading.focus({ preventScroll: true });
-  scrollTo(0, 0);
+  present(title, ...content);
   // a change loads the page again
   document.getElementById("languages").hidden = state.at > 0 && !survey.is_file;
   tellWhatIsKnown();
-}
-
-const button = (key) => el("button", { type: "submit" }, say(key));
-
-function form(submit, ...content) {
-  const asked = (event) => {
-    event.preventDefault();
-    submit(event.target);
-  };
-  return el("form", { method: "dialog", novalidate: true, autocomplete: "off", submit: asked }, ...content);
-}
-
-/** Say what is missing, before the fields, and bring the person there. */
-function complain(asked, ...what) {
-  asked.querySelector(".error")?.remove();
-  const fields = asked.querySelector("fieldset") ?? asked.querySelector("input, select");
-  fields.setAttribute("aria-describedby", "error");
-  asked.prepend(el("div", { class: "error", id: "error", role: "alert" }, el("strong", {}, say("wrong")), el("p", {}, ...what)));
-  asked.querySelector("input, select").focus();
 }
 
 // -- going through the steps ------------------------------------------------------------------------------------------
@@ -120,22 +65,17 @@ function allSteps() {
 }
 
 function askCode() {
-  const typing = { autocapitalize: "none", spellcheck: "false", dir: "ltr", value: state.token };
-  const field = el("input", { id: "code", "aria-describedby": "hint", ...typing });
-  const submit = async (asked) => {
-    const token = readToken(field.value);
-    if (!token) return complain(asked, say("code_wrong"));
+  const taken = async (token) => {
     state.token = token;
     // as if it had been in the link: who loads the page again goes on
     history.replaceState(history.state, "", `#${token}`);
     if (state.line === null) return (await resume()) || next();
     // a slip of the pen changes nothing of what was drawn
     state.line = padded({ ...JSON.parse(state.line), token });
-    await keep(state.line);
+    await keep(token, state.line);
     return deliver();
   };
-  const label = el("label", { for: "code" }, say("code"));
-  show(say("code_title"), back(), form(submit, el("p", { class: "hint", id: "hint" }, say("code_note")), label, field, button("next")));
+  show(say("code_title"), back(), codeForm(taken, state.token));
 }
 
 function askConsent() {
@@ -369,7 +309,7 @@ async function commit() {
   if (state.isCommitted) return undefined;
   state.isCommitted = true;
   const earlier = await alone(async () => {
-    const text = await kept();
+    const text = await kept(state.token);
     if (text === null) await draw();
     return text;
   });
@@ -379,11 +319,10 @@ async function commit() {
 
 async function draw() {
   const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
-  const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  state.line = padded({ campaign: survey.wave, id, token: state.token, answers });
+  state.line = padded({ campaign: survey.wave, id: newId(), token: state.token, answers });
   // what is true is forgotten
   state.answers = {};
-  await keep(state.line);
+  await keep(state.token, state.line);
 }
 
 /** Work that no other window of this browser does at the same time for the same person: two do not draw at once. */
@@ -391,7 +330,7 @@ async function alone(work) {
   let release = () => {};
   const held = (resolve) => () => (resolve(), new Promise((done) => (release = done)));
   try {
-    const name = await shelf();
+    const name = await shelf(state.token);
     await new Promise((resolve, reject) => navigator.locks.request(name, held(resolve)).catch(reject));
   } catch {
     // a browser without locks
@@ -416,63 +355,12 @@ function drawn(question) {
   return reportFromWords(question.device, question.options[answer.place].label, words).report;
 }
 
-/** A line of the length that all lines of this campaign have. */
-function padded(content) {
-  const text = JSON.stringify(content);
-  return text + " ".repeat(survey.length - 1 - new TextEncoder().encode(text).length) + "\n";
-}
-
-function readToken(text) {
-  const plain = text.replace(/[-\s]/g, "").toLowerCase();
-  return /^[a-z2-7]{26}$/.test(plain) ? plain : null;
-}
-
-/** Where this person's line is kept: under a digest, so that two people can use one device, and no code stays behind. */
-async function shelf() {
-  const name = new TextEncoder().encode(`${survey.campaign} ${survey.wave} ${state.token ?? ""}`);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
-  return `askance ${Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
-}
-
-async function keep(text) {
-  try {
-    if (text === null) localStorage.removeItem(await shelf());
-    else localStorage.setItem(await shelf(), text);
-  } catch {
-    // storage is full or forbidden: the page says that it must stay open
-    survey.forgets = true;
-  }
-}
-
-async function kept() {
-  try {
-    return localStorage.getItem(await shelf());
-  } catch {
-    survey.forgets = true;
-    return null;
-  }
-}
-
-/** What became of the line: a letter and a reason, or null where nobody knows, and the same line must be sent again. */
-async function post() {
-  try {
-    const options = { method: "POST", body: state.line, credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
-    const answer = await fetch(survey.address, { ...options, signal: AbortSignal.timeout(GIVE_UP) });
-    const told = await answer.json();
-    if (typeof told.verdicts === "string") return { verdict: told.verdicts, reason: told.refused[0] };
-    return answer.status >= 500 || answer.status === 429 ? null : { verdict: "R", reason: { reason: "", what: told.error } };
-  } catch {
-    // no network, a tunnel, or somebody in between who speaks no JSON
-    return null;
-  }
-}
-
 async function deliver() {
   document.getElementById("languages").replaceChildren();
   show(say("sending"), el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, el("g", { class: "busy" }, die(6, 5))));
   for (let wait = 1; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     page.querySelector("#again")?.replaceChildren(...say("sending"));
-    const outcome = await post();
+    const outcome = await post(state.line);
     if (outcome) return settle(outcome);
     if (page.querySelector("#again")) page.querySelector("#again").replaceChildren(...say("again"));
     else showWaiting();
@@ -492,7 +380,7 @@ function showWaiting() {
 async function settle({ verdict, reason }) {
   if (verdict === "T" || verdict === "K") {
     const { id } = JSON.parse(state.line);
-    await keep(JSON.stringify({ receipt: id }));
+    await keep(state.token, JSON.stringify({ receipt: id }));
     state.sent = true;
     return showDone(id);
   }
@@ -502,7 +390,7 @@ async function settle({ verdict, reason }) {
   }
   const key = verdict === "S" ? "spent" : reason?.reason === "closed" ? "closed" : "refused";
   // it will never be taken, and need not lie about
-  if (key !== "refused") await keep(null);
+  if (key !== "refused") await keep(state.token, null);
   return show(say(`${key}_title`), el("p", {}, say(key, { reason: reason?.what ?? verdict })));
 }
 
@@ -559,33 +447,11 @@ function tellWhatIsKnown() {
   );
 }
 
-// -- languages, and the beginning -------------------------------------------------------------------------------------
-
-function speak(language) {
-  state.language = language;
-  document.documentElement.lang = language;
-  document.documentElement.dir = survey.right_to_left.includes(language) ? "rtl" : "ltr";
-  document.getElementById("title").textContent = own(survey.titles);
-}
-
-function offerLanguages() {
-  if (survey.languages.length < 2) return;
-  const name = (code) => new Intl.DisplayNames([code], { type: "language" }).of(code);
-  const options = survey.languages.map((code) => el("option", { value: code, lang: code, selected: code === state.language }, name(code)));
-  const change = (event) => {
-    const code = event.target.value;
-    if (!survey.local.includes(code)) return location.assign(`?lang=${code}${location.hash}`);
-    speak(code);
-    offerLanguages();
-    return go(state.at, false);
-  };
-  const menu = el("select", { id: "language", change }, options);
-  document.getElementById("languages").replaceChildren(el("label", { for: "language" }, say("language")), menu);
-}
+// -- the beginning ---------------------------------------------------------------------------------------------------
 
 /** Go on with what was drawn before, if anything was. */
 async function resume() {
-  const text = await kept();
+  const text = await kept(state.token);
   if (text !== null) await goOn(text);
   return text !== null;
 }
@@ -604,9 +470,9 @@ async function goOn(text) {
 
 async function start() {
   if (survey.access === "tokens") state.token = readToken(location.hash.slice(1));
-  if (survey.is_file) speak(survey.languages.find((code) => navigator.languages.some((wanted) => wanted.startsWith(code))) ?? state.language);
-  else speak(state.language);
-  offerLanguages();
+  if (survey.is_file) speak(survey.languages.find((code) => navigator.languages.some((wanted) => wanted.startsWith(code))) ?? spoken.language);
+  else speak(spoken.language);
+  offerLanguages(() => go(state.at, false));
   steps = allSteps();
   history.replaceState({ at: 0 }, "");
   if (!(state.token || survey.access === "open") || !(await resume())) go(0, false);

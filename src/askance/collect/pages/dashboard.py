@@ -17,7 +17,7 @@ from askance.collect.campaign import Asked, Campaign
 from askance.collect.device_page import assets
 from askance.collect.pages import pictures
 from askance.collect.pages.pictures import Record, percent
-from askance.collect.pages.survey_page import Page, digest_of
+from askance.collect.pages.single_file import Page, digest_of
 from askance.collect.pages.templates import rendered
 from askance.estimation.problems.sample import INTERCEPT_NAMES
 from askance.estimation.results.fit_table import describe_channel

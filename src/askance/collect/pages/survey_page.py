@@ -1,18 +1,10 @@
-"""The page of a survey: one HTML file that has its texts, style and script inside, and loads nothing.
-
-Its policy names script and style by their digests, so that a browser runs these bytes and no others, whatever a text of
-the campaign says. The same page can be kept as a file and opened elsewhere (`survey_file`).
-"""
+"""The page of a survey, as a server hands it out, and as a file that is opened elsewhere (`survey_file`)."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,33 +12,17 @@ from askance.categories import Label
 from askance.channels.device import device_description
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign import Asked, Campaign, Texts
-from askance.collect.device_page import MODULE, assets
+from askance.collect.device_page import MODULE
 from askance.collect.dice import last_faces, parts_of, sides_of
 from askance.collect.pages.odds import factor_of
 from askance.collect.pages.plain_form import plain_address
-from askance.collect.pages.templates import rendered
-from askance.collect.pages.texts import FALLBACK, is_right_to_left, page_texts, texts_in
+from askance.collect.pages.single_file import Page, made_page, script_of, style_of
+from askance.collect.pages.texts import is_right_to_left, spoken_texts, texts_in
 from askance.collect.submission import Form
 from askance.errors import InputError
 
-_IMPORT = re.compile(rf'^import .* from "\./{re.escape(MODULE)}";$', re.MULTILINE)
-# What people read and browsers do not: lines that are comments, and blanks before lines.
-_UNREAD = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)?\n|^[ \t]+", re.MULTILINE)
 # Of the description of a channel, what the module needs to draw.
 _DEVICE_KEYS = frozenset({"format", "mapping", "outputs", "observations", "thresholds"})
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page and what a server says with it.
-
-    Attributes:
-        html: all of it.
-        policy: its Content-Security-Policy; the page itself says it too.
-    """
-
-    html: str
-    policy: str
 
 
 def survey_page(campaign: Campaign, language: str | None = None) -> Page:
@@ -80,58 +56,19 @@ def survey_file(campaign: Campaign, server: str) -> str:
 
 
 def _page(campaign: Campaign, language: str, spoken: Sequence[str], address: str, connect: str) -> Page:
-    from markupsafe import Markup
-
-    script, style = _script(), _read(assets()["survey.css"][0].decode())
     form = plain_address(campaign) if connect == "'self'" else None
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src '{digest_of(script)}'",
-            f"style-src '{digest_of(style)}'",
-            f"connect-src {connect}",
-            "form-action 'none'",
-            "base-uri 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
-    )
+    script = script_of("survey.js", MODULE)
     data = survey_data(campaign, language, spoken, address, hashlib.sha256(script.encode()).hexdigest())
-    html = rendered(
+    return made_page(
         "survey.html",
-        language=language,
-        direction="rtl" if is_right_to_left(language) else "ltr",
+        data,
+        script,
+        style_of("survey.css"),
+        connect,
         title=campaign.text(campaign.titles, language),
-        policy=policy,
         say=texts_in(language),
         form=None if form is None else f"{form}?lang={language}",
-        data=Markup(_inside_script(data)),
-        style=Markup(style),
-        script=Markup(script),
     )
-    return Page(html, policy)
-
-
-@cache
-def _script() -> str:
-    """Both modules as one: the second in a block of its own, so that their names do not meet."""
-    device, page = (assets()[name][0].decode() for name in (MODULE, "survey.js"))
-    return f"{_read(device)}{{\n{_read(_IMPORT.sub('', page))}}}\n"
-
-
-def _read(code: str) -> str:
-    return _UNREAD.sub("", code)
-
-
-def digest_of(text: str) -> str:
-    """The digest by which a policy names a script or a style."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _inside_script(data: Any) -> str:
-    """JSON that cannot end the element it stands in."""
-    written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return written.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 # -- what the script is told -------------------------------------------------------------------------------------------
@@ -165,16 +102,12 @@ def survey_data(
 
 
 def _strings(campaign: Campaign, spoken: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Texts of the page in every language that it speaks, in English where it does not; those that are ever said."""
+    """Texts of the page that are ever said."""
     said = {"code": campaign.access == "tokens", "check": campaign.comprehension_check, "own": campaign.own_die}
     unsaid = tuple(f"{key}_" for key, is_said in said.items() if not is_said)
-    english = page_texts()[FALLBACK]
-    found = {code: texts_in(code) for code in spoken}
     return {
-        code if texts is not english or code.startswith("en") else FALLBACK: {
-            key: text for key, text in texts.items() if not key.startswith(unsaid)
-        }
-        for code, texts in found.items()
+        code: {key: text for key, text in texts.items() if not key.startswith(unsaid)}
+        for code, texts in spoken_texts(spoken).items()
     }
 
 

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from askance.collect.collection import ADMIN, CLOSED, Collection
 from askance.collect.export import export
 from askance.collect.pages.dashboard import dashboard
-from askance.collect.pages.survey_page import Page
+from askance.collect.pages.single_file import Page
 from askance.collect.progress import Progress
 from askance.collect.server.ingest import Ingest
 from askance.collect.server.limits import Rate, body_of

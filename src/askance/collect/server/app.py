@@ -15,13 +15,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from askance.collect.collection import SALT, Collection, people_of
+from askance.collect.counts import counted
 from askance.collect.device_page import assets, device_json, stretches_json
 from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
 from askance.collect.server.failures import ANSWERS, LoggedWithoutMessage
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.ingest import Ingest
-from askance.collect.server.pages import closed_page, plain_answer, plain_page, survey_page
+from askance.collect.server.pages import closed_page, home_page, plain_answer, plain_page
 from askance.collect.server.replies import busy, failure
 from askance.collect.server.warming import wake
 from askance.collect.store import Store, Writer, open_store
@@ -72,6 +73,7 @@ class Collector:
             Route("/{campaign}/form", self._named(self._form), methods=["GET", "POST"]),
             Route("/{campaign}/device", self._named(self._device)),
             Route("/{campaign}/stretches", self._named(self._stretches)),
+            Route("/{campaign}/next", self._named(self.ingest.next), methods=["POST"]),
         ]
         return [
             Mount("/v1", routes=public, middleware=[other_pages]),  # first, for most requests go there
@@ -95,8 +97,8 @@ class Collector:
 
     async def _home(self, request: Request) -> Response:
         campaign = self.collection.campaign
-        if campaign.kind == "survey":
-            return (closed_page if self.ingest.closed else survey_page)(campaign, request)
+        if campaign.kind != "devices":
+            return (closed_page if self.ingest.closed else home_page)(campaign, request)
         return PlainTextResponse(
             f"{campaign.text(campaign.titles)}\n/v1/{campaign.name}/device says how to take part.\n"
         )
@@ -135,6 +137,9 @@ class Collector:
             if campaign.keep_windows is not None and first != self._first_window:
                 store.delete_windows_before(first)
                 self._first_window = first
+            queue = self.ingest.queue
+            if queue is not None and (n := store.count()) != queue.n:  # at the start, or something was deleted
+                queue.fill(counted(queue.counting, store.entries()), n)
         self.ingest.closed, self.ingest.people = CLOSED in known, people_of(known)
 
     async def _look_again(self) -> None:

@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from askance.collect.campaign import Campaign
-from askance.collect.pages import survey_page as survey_pages
+from askance.collect.pages.counting_page import counting_page
 from askance.collect.pages.plain_form import PlainForm
+from askance.collect.pages.survey_page import survey_page
 from askance.collect.pages.templates import rendered
 from askance.collect.pages.texts import is_right_to_left, texts_in
 from askance.collect.server.headers import FORM_POLICY
@@ -36,9 +37,10 @@ def language_of(campaign: Campaign, request: Request) -> str:
     return campaign.languages[0]
 
 
-def survey_page(campaign: Campaign, request: Request) -> Response:
-    """The page of a survey, with a policy of its own: it names the digests of its script and its style."""
-    made = survey_pages.survey_page(campaign, language_of(campaign, request))
+def home_page(campaign: Campaign, request: Request) -> Response:
+    """The page of a survey or for counting, with a policy of its own: it names the digests of script and style."""
+    make = survey_page if campaign.kind == "survey" else counting_page
+    made = make(campaign, language_of(campaign, request))
     headers = {"Content-Security-Policy": f"{made.policy}; frame-ancestors 'none'", "Vary": "Accept-Encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return HTMLResponse(made.html, headers=headers)
@@ -50,7 +52,7 @@ def survey_page(campaign: Campaign, request: Request) -> Response:
 def closed_page(campaign: Campaign, request: Request) -> Response:
     """What people see who come too late."""
     language = language_of(campaign, request)
-    say = texts_in(language)
+    say = texts_in(language, campaign.kind)
     return _in_language("plain_reply.html", language, title=say["closed_title"], text=say["closed"], receipt="")
 
 

@@ -93,9 +93,14 @@ def read_sheet(
 
 def sentences_of_sheet(path: str | os.PathLike[str]) -> set[tuple[str, ...]]:
     """The words of all sentences of a sheet, answered or not."""
+    return {words for words, _, _ in stretches_of_sheet(path)}
+
+
+def stretches_of_sheet(path: str | os.PathLike[str]) -> list[tuple[tuple[str, ...], int, int]]:
+    """Every row of a sheet, answered or not: the words of its sentence, the first marked one, and the end of these."""
     columns, rows = _rows_of(path)
     place = columns.index("sentence")
-    return {_words(row[place], where)[0] for where, row in rows}
+    return [_words(row[place], where) for where, row in rows]
 
 
 class _Reading:
