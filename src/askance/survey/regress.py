@@ -103,6 +103,7 @@ def regress(
         the fit, a `RegressionFit`, or a `HiddenFit` where more is hidden than the answer. `fit.design.matrix(new_data)`
         codes new data in the same way. Its summary names weights and clusters, and says whether arms agree.
 
+    >>> import numpy as np
     >>> from askance import Direct, ForcedResponse
     >>> rng = np.random.default_rng(5)
     >>> age = rng.uniform(20, 60, 4000)
