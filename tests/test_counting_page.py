@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from askance.collect.collection import Collection
+from askance.collect.collection import CLOSED, Collection
 from askance.collect.export import export
 from askance.collect.pages.counting_page import counting_page
 from askance.collect.pages.texts import page_texts
@@ -300,7 +300,8 @@ def test_a_code_a_second_window_and_the_end(browser: Any, tmp_path: Path) -> Non
         person.page.close()
         person.page = first
         person.wait()
-        running.collector.ingest.closed = True
+        with collection.opened() as store:
+            store.set_meta(CLOSED, b"1")
         person.page.locator(".number, .label").first.click()
         person.heading(SAY["closed_title"])
 
