@@ -67,6 +67,13 @@ def test_a_table_from_exact_frequencies() -> None:
     assert len(result.to_json()["rows"]) == 6
 
 
+def test_printing_shows_the_table() -> None:
+    found = association(pairs([0.25, 0.25, 0.25, 0.25], 1600), DESIGNS)
+    assert str(found) == found.summary()
+    assert str(found.fit.prevalence()) == found.fit.prevalence().summary()
+    assert str(found.fit) == found.fit.summary()
+
+
 def test_what_is_seen_needs_no_design() -> None:
     """A category is as if it came through `Direct`; a number has a correlation alone."""
     rng = np.random.default_rng(1)

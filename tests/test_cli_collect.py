@@ -69,6 +69,7 @@ def test_mistakes_in_a_campaign_are_one_line(folder: Path) -> None:
 def test_tokens_are_written_once_and_kept_as_hashes(folder: Path, ending: str) -> None:
     told = parsed(call("collect", "tokens", "tokens.toml", "--count", "5", "-o", f"t.{ending}", "--json"))
     assert told["tokens"] == 5
+    assert told["links_to"] == "http://127.0.0.1:8000/"
     text = (folder / f"t.{ending}").read_text()
     tokens = set(re.findall(r"(?<![a-z0-9])(?:[a-z2-7]{5}-){5}[a-z2-7]|(?<![a-z0-9#])[a-z2-7]{26}(?=,)", text))
     assert len(tokens) == 5
@@ -80,6 +81,19 @@ def test_tokens_are_written_once_and_kept_as_hashes(folder: Path, ending: str) -
         assert (read_token(token) or b"no token") not in kept
     assert_one_line(call("collect", "tokens", "tokens.toml", "-o", f"t.{ending}"), ("is there already",))
     assert_one_line(call("collect", "tokens", "phones.toml", "-o", "other.csv"), ("it has no tokens",))
+
+
+@pytest.mark.parametrize(
+    "link", ["survey.example", "localhost:8000", "ftp://survey.example/", "https://", "https://a.b/#c"]
+)
+def test_slips_have_links_that_open(folder: Path, link: str) -> None:
+    refused = call("collect", "tokens", "tokens.toml", "--link", link, "-o", "t.csv")
+    assert_one_line(refused, (f"--link is {link};", "Write https://survey.example/."))
+    assert not (folder / "exams.sqlite").exists()  # no token was made
+    assert "this machine alone" in call("collect", "tokens", "tokens.toml", "-o", "t.csv").out
+    public = call("collect", "tokens", "tokens.toml", "--link", "https://survey.example/", "-o", "u.csv")
+    assert "this machine alone" not in public.out
+    assert "https://survey.example/#" in (folder / "u.csv").read_text()
 
 
 def test_from_answers_to_a_fit(folder: Path) -> None:

@@ -233,6 +233,38 @@ def test_questions_that_are_not_there(codebook: Codebook) -> None:
         Codebook({"a": Question("a", "a")}).design("a")
 
 
+@pytest.mark.parametrize(
+    ("formula", "noised"),
+    [
+        ("lied ~ cheated + age", "cheated"),
+        ("lied ~ .", "cheated"),
+        ("lied ~ log(age) + C(cheated):age", "cheated"),
+        ("cheated ~ age + hidden(lied)", "cheated"),
+        ("age ~ cheated + hidden(lied)", "cheated"),
+        ("age ~ hidden(lied ~ cheated)", "cheated"),
+    ],
+)
+def test_what_was_noised_is_not_taken_for_the_answer(formula: str, noised: str) -> None:
+    ways = {"dice": DESIGN, "direct": Direct(["no", "yes"])}
+    asked = {"cheated": Question("cheated", "Q7", design=ways), "lied": Question("lied", "Q8", design=DESIGN)}
+    table = {"Q7": ["yes", "no"], "Q8": ["no", "yes"], "age": [20, 30]}
+    with pytest.raises(InputError) as refused:
+        regress(formula, table, Codebook(asked))
+    assert repr(formula) in str(refused.value)
+    assert f"{noised} was noised" in str(refused.value)
+    assert f"hidden({noised})" in str(refused.value)
+
+
+def test_what_was_asked_directly_explains_as_it_is() -> None:
+    open_question = Question("works", "Q9", design=Direct(["no", "yes"]))
+    book = Codebook({"cheated": Question("cheated", "Q7", design=DESIGN), "works": open_question})
+    rng = np.random.default_rng(4)
+    said, works = DESIGN.simulate(rng.choice(["no", "yes"], 400), rng), rng.choice(["no", "yes"], 400)
+    by_book = regress("cheated ~ works", {"Q7": said, "Q9": works}, book)
+    by_hand = regress("cheated ~ works", {"cheated": said, "works": works}, DESIGN)
+    assert by_book.theta.tolist() == by_hand.theta.tolist()
+
+
 def test_commands(tmp_path: Path) -> None:
     path, data = str(written(tmp_path / "study.toml")), study()
     pd.DataFrame(data).to_csv(tmp_path / "a.csv", index=False)

@@ -324,6 +324,9 @@ class Tabulated:
         """The table for people, in lines of at most 100 characters where names allow it."""
         return self.table().to_text()
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def to_frame(self, backend: Backend | None = None) -> Any:
         """The table as a data frame; see `Table.to_frame`."""
         return self.table().to_frame(backend)

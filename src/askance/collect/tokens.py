@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from askance._checks import as_count
 from askance.collect.campaign import Campaign
@@ -57,6 +58,25 @@ def read_token(text: object) -> bytes | None:
     except ValueError:
         return None
     return token if written(token) == plain.lower() else None  # the last letter has bits to spare
+
+
+def require_link(link: str) -> bool:
+    """Refuse what is no address to print on slips; whether it opens on this machine alone.
+
+    >>> require_link("https://survey.example/"), require_link("http://127.0.0.1:8000/")
+    (False, True)
+    """
+    from askance.collect.server.serve import is_loopback
+
+    parts = urlsplit(link)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
+        raise InputError(
+            argument="link",
+            got=link,
+            allowed="https:// or http:// and a host, without #",
+            remedy="Write https://survey.example/.",
+        )
+    return is_loopback(parts.hostname)
 
 
 def write_tokens(path: str | Path, campaign: Campaign, tokens: Sequence[str], link: str) -> None:

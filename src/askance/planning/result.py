@@ -163,8 +163,6 @@ class Plan(Tabulated):
 
         return as_text(self)
 
-    __str__ = summary
-
     def text(self, design: str | None = None) -> str:
         """A paragraph for a preregistration: of one design, by its name, or one for each."""
         from askance.planning.plan_text import paragraphs

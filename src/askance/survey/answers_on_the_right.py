@@ -1,4 +1,4 @@
-"""Formulas in which what was said stands right of ~, where it explains, though it is the hidden answer that does."""
+"""Formulas that take what was said for the answer itself, mostly right of ~, where the hidden answer explains."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from askance._checks import shorten
+from askance.channels.labels import Direct
 from askance.survey.answers import holds_reports
-from askance.survey.formula import ParsedFormula
+from askance.survey.codebook import Codebook
+from askance.survey.formula import ParsedFormula, parse_formula
 from askance.survey.formula_mistakes import refusal
+from askance.survey.hidden_terms import take_hidden
 from askance.survey.survey_rows import SurveyRows
-from askance.survey.tables import Column
+from askance.survey.tables import Column, Columns
 
 
 def refuse_answers_on_the_right(parsed: ParsedFormula, column: Callable[[str], Column], channel: Any) -> None:
@@ -23,6 +26,36 @@ def refuse_answers_on_the_right(parsed: ParsedFormula, column: Callable[[str], C
                 f"{name} holds what was said, and stands right of ~. The hidden answer is what the left side names",
                 f"To explain it, write {name} ~ {answer}; to explain {answer} by it, {answer} ~ hidden({name}).",
             )
+
+
+def refuse_noised_as_seen(formula: str, codebook: Codebook, table: Columns) -> None:
+    """Refuse a question of the codebook that was noised where a formula wants values that were seen.
+
+    Noise in what explains draws coefficients towards 0, and nothing in the fit would tell.
+
+    Args:
+        formula: hidden terms may stand in it; then what is left of ~ was seen, too.
+        codebook: says how every question was asked.
+        table: its columns.
+    """
+    rest, hidden = take_hidden(formula)
+    noised = [name for name in codebook.hidden if _noised(codebook.design(name))]
+    parsed = parse_formula(rest, table)
+    own = [parse_formula(f"{parsed.answer} ~ {term.terms}", table).columns for term in hidden if term.terms]
+    seen = [*((parsed.answer,) if hidden else ()), *parsed.columns, *(name for names in own for name in names)]
+    for name in seen:
+        if name in noised:
+            pair = ", ".join([name, *(term.column for term in hidden)] if hidden else [parsed.answer, name])
+            raise refusal(
+                formula,
+                f"the codebook says that {name} was noised, and it stands where answers are taken as they are",
+                f"Leave {name} out. How hidden answers go together, such as {pair}, is for `askance association`; what "
+                f"follows from one, for an answer that was asked openly: OPEN ~ hidden({name}).",
+            )
+
+
+def _noised(design: object) -> bool:
+    return not all(isinstance(way, Direct) for way in _ways(design))
 
 
 def on_answers_on_the_right(rows: SurveyRows, channel: Any) -> str:

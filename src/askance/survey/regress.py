@@ -17,7 +17,11 @@ from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.protocols import Engine
 from askance.models.count_means import CountMeans
 from askance.models.softmax import Softmax
-from askance.survey.answers_on_the_right import on_answers_on_the_right, refuse_answers_on_the_right
+from askance.survey.answers_on_the_right import (
+    on_answers_on_the_right,
+    refuse_answers_on_the_right,
+    refuse_noised_as_seen,
+)
 from askance.survey.arm_agreement import agreement_message
 from askance.survey.arms import ArmedDesign, SurveyDesign, arms_of, law_of, one_name, read_arms
 from askance.survey.carried import require_carried
@@ -122,8 +126,9 @@ def regress(
     if in_files:
         require_carried(data, channel, hidden, sampled)
     if isinstance(channel, Codebook):
-        data, sampled = channel.table(data), sampled.over(channel.drawn)
-        channel, question = channel.asked(formula)
+        codebook, data, sampled = channel, channel.table(data), sampled.over(channel.drawn)
+        channel, question = codebook.asked(formula)
+        refuse_noised_as_seen(formula, codebook, data)
         arm = question.arm if arm is None else arm
         positive = question.positive if positive is None else positive
     asked: dict[str, Any] = {"arm": arm, "method": method, "positive": positive, "missing": missing}

@@ -11,6 +11,7 @@ from askance.cli.shared.printing import Card, show
 from askance.cli.shared.write_guards import OutputFile
 
 _SHEET = OutputFile("file of tokens", ".csv", ".html", unless="its tokens are kept nowhere else")
+_ELSEWHERE = "for this machine alone: give --link"
 
 
 @command(
@@ -32,11 +33,13 @@ def tokens_command(campaign: Path, count: int, link: str, output: Path, store: s
 
     In a survey a token lets one person answer once. In a counting campaign it is one person's, for all their counts.
     """
-    from askance.collect.tokens import write_tokens
+    from askance.collect.tokens import require_link, write_tokens
 
+    where = f"{link}, {_ELSEWHERE}" if require_link(link) else link
     collection = collection_of(campaign, store)
     with collection.opened(new=True) as opened:
         tokens = collection.issue_tokens(opened, count)
         write_tokens(output, collection.campaign, tokens, link)
     rows = [("tokens", f"{count:,}"), ("bits of each", "128"), ("kept of them", f"hashes, in {collection.place}")]
-    show(Card(f"tokens written to {output}", rows, {"tokens": count, "output": str(output)}))
+    rows.append(("links to", where))
+    show(Card(f"tokens written to {output}", rows, {"tokens": count, "output": str(output), "links_to": link}))

@@ -107,9 +107,6 @@ class FitComparison(Tabulated):
             ]
         }
 
-    def __str__(self) -> str:
-        return self.summary()
-
     def _cells(self, fit: Fit, name: str) -> tuple[str, str]:
         """Estimate and standard error; empty where the fit has no such parameter."""
         if name not in fit.parameter_names:

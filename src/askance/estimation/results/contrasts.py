@@ -69,9 +69,6 @@ class Contrasts(Result, Tabulated):
         """Every pair: between groups of two answers the second alone, of more all."""
         return contrasts_table(self)
 
-    def __str__(self) -> str:
-        return self.summary()
-
 
 def contrasts_of(
     shares: Prevalence, reference: Any, between: str | None, *, ratio: bool, confidence: float | None
