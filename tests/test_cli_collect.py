@@ -106,6 +106,27 @@ def test_from_answers_to_a_fit(folder: Path) -> None:
     assert_one_line(call("collect", "export", "phones.toml", "-o", "answers.csv"), ("nothing was collected",))
 
 
+def test_only_windows_that_are_there_are_exported(folder: Path) -> None:
+    collection = Collection("phones.toml")
+    lines = [f'{{"id":"{i:032x}","channel":"TAG","answer":"once"}}' for i in range(3)]
+    tag = collection.campaign.by_name["crashed"].channel.fingerprint[:16]  # type: ignore[union-attr]
+    with collection.opened(new=True) as store:
+        body = collection.devices.write("crashed", [line.replace("TAG", tag) for line in lines])
+        store.take(collection.devices.read(body, 41))  # type: ignore[arg-type]
+    asked = ("collect", "export", "phones.toml", "--question", "crashed")
+    assert parsed(call(*asked, "--window", "41", "-o", "one.state", "--json"))["rows"] == 3
+    assert_one_line(call(*asked, "--window", "40", "-o", "none.state"), ("--window is 40; allowed: 41",))
+    assert not (folder / "none.state").exists()
+    _filled(Collection("exams.toml"), 1)
+    assert_one_line(call("collect", "export", "exams.toml", "--window", "0", "-o", "a.csv"), ("has no windows",))
+
+
+@pytest.mark.parametrize("name", ["phones", "nouns"])
+def test_only_surveys_have_a_page_of_their_own(folder: Path, name: str) -> None:
+    assert_one_line(call("collect", "page", f"{name}.toml", "-o", "page.html"), ("allowed: a survey",))
+    assert not (folder / "page.html").exists()
+
+
 def test_backup_restore_delete_and_close(folder: Path) -> None:
     ids = _filled(Collection("exams.toml"), 5)
     assert call("collect", "backup", "exams.toml", "-o", "noon.sqlite").code == 0
