@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 import tempfile
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from askance import ForcedResponse, RandomizedResponse
+from askance import Enumerated, ForcedResponse, RandomizedResponse, plan
 from askance.channels.thresholds import log_rounded_up
 from askance.collect.campaign_file import read_campaign, read_study
 from askance.collect.check import check
@@ -271,3 +273,32 @@ def test_errors_at_the_planned_n_are_those_of_the_plan(tmp_path: Path) -> None:
     # λ = 1/6 + 2/3 · 1/2 = 1/2, so the share has error √(1/4 / n) / (2/3).
     assert learned.standard_error == pytest.approx((0.25 / 2000) ** 0.5 * 1.5)
     assert learned.direct_error == pytest.approx((0.25 / 2000) ** 0.5)
+
+
+def test_errors_of_labels_that_devices_send_in_subsets_are_those_of_the_plan(tmp_path: Path) -> None:
+    design = '{kind = "subset-selection", outputs = 8, privacy_level = 1}'
+    text = re.sub(r"design = .*", lambda _: f"design = {design}", DEVICES.split("[questions.features]")[0])
+    learned = check(read_campaign(_written(tmp_path, text))).learned["crashed"]
+    assert learned is not None
+    assert (learned.target, learned.guess) == ("share of 7", 1 / 8)
+    model = Enumerated.saturated(list(range(8)))
+    wanted = plan(model, "subset-selection", np.zeros(7), privacy_level=1, n=2000, target="shares").designs[0]
+    assert learned.standard_error == pytest.approx(wanted.standard_error)
+
+
+@pytest.mark.parametrize(
+    ("design", "guess"),
+    [
+        ('{kind = "coordinate-release", dim = 3, privacy_level = 1, lower = 5, statistic_bound = 10}', 5),
+        ('{kind = "hybrid", dim = 2, privacy_level = 1, lower = [-3, 2], statistic_bound = 10}', 2),
+        ('{kind = "per-value", dim = 4, privacy_level = 1, l1_norm = 1}', 0),
+    ],
+)
+def test_campaigns_of_devices_whose_zeros_are_no_truth_are_checked(design: str, guess: float, tmp_path: Path) -> None:
+    text = re.sub(r"design = .*", lambda _: f"design = {design}", DEVICES.split("[questions.features]")[0])
+    told = check(read_campaign(_written(tmp_path, text)))
+    learned = told.learned["crashed"]
+    assert learned is not None
+    assert learned.standard_error > 0
+    assert learned.guess == guess
+    assert json.loads(told.payload)["id"]

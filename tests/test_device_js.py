@@ -142,6 +142,24 @@ def test_numbers_where_texts_are_needed_are_refused(node: Callable[[str], str], 
     assert "threshold is no text" in node(script)
 
 
+def test_a_campaign_in_place_of_a_channel_is_refused_with_the_way_out(
+    node: Callable[[str], str], tmp_path: Path
+) -> None:
+    channel = device_description(RandomizedResponse.for_privacy_level(1, outputs=4))
+    (tmp_path / "one.json").write_text(json.dumps({"format": "device/1", "questions": [{"channel": channel}]}))
+    script = """
+        import { readFileSync } from "node:fs";
+        const told = JSON.parse(readFileSync("one.json", "utf8"));
+        for (const wrong of [told, told.questions[0]])
+            try { device.randomize(wrong, 1); } catch (error) { console.log(error.message); }
+        console.log(device.randomize(told.questions[0].channel, 1) < 4);
+    """
+    *refused, drawn = node(script).splitlines()
+    assert drawn == "true"
+    assert len(refused) == 2
+    assert all("of a campaign, each question has one" in message for message in refused)
+
+
 @pytest.mark.integration
 def test_all_vectors_in_chromium() -> None:
     served = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import sys
 import threading
 from functools import partial
@@ -10,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from askance.collect.store import Verdict, Writer, open_store
+from askance.collect.store import StoreUnavailableError, Verdict, Writer, open_store
 
 from .databases import private_cluster
 from .signals import start, until
 from .store_load import SENDERS, group, send
-from .stores import assert_sound
+from .stores import assert_sound, numbered
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL needs Linux or macOS")
 CYCLES = [pytest.param(3, id="few"), pytest.param(34, id="many", marks=pytest.mark.integration)]
@@ -89,3 +90,32 @@ def test_a_database_that_is_killed_under_load_loses_nothing_it_acknowledged(cycl
         entries = [entry for sender in range(SENDERS) for n in range(heard[sender]) for entry in group(0, sender, n)]
         with open_store(address) as store:
             assert assert_sound(store) == {entry.id: (entry.window, entry.content) for entry in entries}
+
+
+def test_a_process_that_has_the_store_open_twice_keeps_its_log(tmp_path: Path) -> None:
+    """A server whose dashboard reads, and an export meanwhile: the export must not delete the log as if it were alone.
+
+    Closing a file anew drops all locks of a process to it. So a store that is there may be opened by SQLite alone.
+    """
+    path = tmp_path / "store"
+    code = "import sys; from askance.collect.store import open_store\n"
+    code += "with open_store(sys.argv[1], make=False) as store: print(store.count())"
+
+    def counted_elsewhere() -> int:
+        return int(subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True).stdout)
+
+    with open_store(path) as store:
+        for number in range(3):
+            store.take([numbered(number)])
+            for make in (False, True):
+                with open_store(path, make=make) as reader:
+                    assert reader.count() == number + 1
+            assert counted_elsewhere() == number + 1
+            assert path.with_name("store-wal").exists()
+
+
+def test_places_where_no_store_can_be_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="Is a directory"):
+        open_store(tmp_path)
+    with pytest.raises(StoreUnavailableError, match="No such file"):
+        open_store(tmp_path / "no folder" / "store")

@@ -12,6 +12,7 @@ import numpy as np
 
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.subset_selection import SubsetSelection
 from askance.collect.campaign import Asked, Campaign
 from askance.collect.device_reports import DeviceReports
 from askance.collect.store.entry import ID_BYTES
@@ -109,12 +110,30 @@ def _example(campaign: Campaign) -> tuple[str, int]:
 
 
 def _some_truth(channel: Any) -> Any:
-    return channel.outputs.labels[0] if isinstance(channel, FiniteChannel) else [0] * channel.truth_width
+    """A label, or numbers that a device may have."""
+    if isinstance(channel, FiniteChannel | SubsetSelection):
+        return channel.outputs.labels[0]
+    smallest, other = _records(channel)
+    try:
+        channel.randomize_one(smallest)
+    except AskanceError:  # such as one-hot records
+        return other
+    return smallest
+
+
+def _records(channel: Any) -> tuple[list[float], list[float]]:
+    """Numbers that are as small as their bounds allow, and the same with the first as large as it may be."""
+    bounds = channel.specification()
+    smallest = np.broadcast_to(bounds.get("lower", 0.0), channel.truth_width).tolist()
+    width = np.broadcast_to(bounds.get("statistic_bound", 1.0), channel.truth_width)
+    return smallest, [smallest[0] + float(width[0]), *smallest[1:]]
 
 
 def _learned(question: Asked, n: int) -> Learned | None:
     """The error of a share or a mean; None of open numbers, and where a channel has no estimate of its own."""
     channel = question.channel
+    if isinstance(channel, SubsetSelection):
+        return _label_error(channel, n)
     if isinstance(channel, StatisticsChannel):
         return _mean_error(channel, n)
     if channel is None:
@@ -139,14 +158,20 @@ def _open_error(question: Asked, n: int) -> Learned | None:
     return Learned(f"share of {question.values[-1]}", share, error, error)
 
 
+def _label_error(channel: SubsetSelection, n: int) -> Learned:
+    """Of the share of a label, where all labels are equally common."""
+    labels = channel.outputs.labels
+    share = 1 / len(labels)
+    variance = float(np.diag(channel.mean_covariance(list(labels))).max())
+    return Learned(f"share of {labels[-1]}", share, math.sqrt(variance / n), math.sqrt(share * (1 - share) / n))
+
+
 def _mean_error(channel: StatisticsChannel, n: int) -> Learned | None:
-    """Of the statistic that is told worst, where all are 0, or, where that cannot be, where the first is 1."""
-    for first in (0.0, 1.0):
-        truth = np.zeros((1, channel.truth_width))
-        truth[0, 0] = first
+    """Of the statistic that is told worst, in a record of least numbers, or, where there is none, the other one."""
+    for record in _records(channel):
         try:
-            covariance = channel.mean_covariance(truth)
+            covariance = channel.mean_covariance(np.array([record]))
         except AskanceError:  # such rows are no truth of this channel
             continue
-        return Learned("mean of a statistic", 0.0, math.sqrt(float(np.diag(covariance).max()) / n), None)
+        return Learned("mean of a statistic", record[-1], math.sqrt(float(np.diag(covariance).max()) / n), None)
     return None

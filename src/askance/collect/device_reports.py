@@ -143,7 +143,10 @@ class DeviceReports:
         kind = kind_of(file)
         refusals = _LineRefusals()
         if kind == "other" or chosen is None:
-            raise FormatError("the body is no file of reports of this campaign.", remedy="Begin with its header.")
+            raise FormatError(
+                "the body is no file of reports to a question of this campaign.",
+                remedy="Begin with the header of the question, which /device tells; do not pack lines.",
+            )
         if kind == "lines" and len(body) < self.least_bytes:
             raise InputError(
                 f"the body has {len(body):,} bytes; allowed: {self.least_bytes:,} at least.",

@@ -81,6 +81,7 @@ def export(
     """
     target = as_path(path)
     chosen = shape_of(campaign, target, shape)
+    _require_window(campaign, store, window)
     if split is not None and chosen not in ("responses", "reports"):
         raise InputError("is given for a file that has no ids", argument="split", remedy="Leave it out.")
     names = [target] if split is None else split_names(target, split)
@@ -94,6 +95,26 @@ def export(
         save(tally, target)
         return tally.n_observations, names
     return _reports(campaign, asked, store, target, split, window), names
+
+
+def _require_window(campaign: Campaign, store: Store, window: int | None) -> None:
+    """Refuse a window of which nothing is there, and any where a campaign has none."""
+    if window is None:
+        return
+    if campaign.kind != "devices":
+        raise InputError(
+            f"is {window}, and a campaign of kind {campaign.kind!r} has no windows",
+            argument="window",
+            remedy="Leave it out.",
+        )
+    there = sorted({number for _, number in store.tallies()})
+    if window not in there:
+        raise InputError(
+            argument="window",
+            got=window,
+            allowed=shorten(there) or "none, since no report is there",
+            remedy="Give the number of a window that has reports.",
+        )
 
 
 def _noised(campaign: Campaign, name: str | None) -> Asked:

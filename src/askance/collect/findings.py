@@ -108,7 +108,7 @@ def counted(n: Mapping[str, int], declined: Mapping[str, int], duplicates: int, 
             text = f"{question}: {count:,} people ({100 * share:.1f} %) gave no answer; shares are those of the others"
             yield Finding(question, "declined", False, text)
     if as_count(duplicates, "duplicates"):
-        yield Finding("", "duplicates", False, f"{duplicates:,} entries came again and were counted once")
+        yield Finding("", "duplicates", False, f"entries that came again, and were counted once: {duplicates:,}")
     if as_count(conflicts, "conflicts"):
-        text = f"{conflicts:,} entries came again with other content and were refused: somebody sent two answers"
+        text = f"entries that came again with other content, and were refused: {conflicts:,}; somebody sent two answers"
         yield Finding("", "conflicts", False, text)

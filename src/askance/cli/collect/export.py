@@ -37,7 +37,7 @@ from askance.cli.shared.write_guards import OutputFile
 )
 @option("--question NAME", "reports and states: of which question  [default: the only one that is noised]")
 @option("--split N", "responses and reports: into so many files by the hash of ids", WholeNumber(1, 65_536))
-@option("--window W", "devices: of this window only", WholeNumber(0))
+@option("--window W", "devices: of this window only; /admin/live lists them", WholeNumber(0))
 @store_option
 @JSON_SUMMARY
 def export_command(campaign: Path, output: Path, store: str | None, **options: Any) -> None:

@@ -118,7 +118,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(columns), header_style="bold")
     for i, column in enumerate(columns):
-        table.add_column(Text(column), no_wrap=whole or i == 0)  # names and flags stay whole
+        # Names and flags stay whole; a fingerprint that is too long goes on in the next line.
+        table.add_column(Text(column), no_wrap=whole or i == 0, overflow="fold" if i else "ellipsis")
     cells = list(rows)
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))

@@ -56,9 +56,9 @@ class OutputFile(click.Path):
         if not self.unless and kind in _KINDS.get(self.what, ()):
             return
         remedy = "Give another name, or move the file away."
-        if is_reports:  # they cannot be had again without asking, and spending, again
+        if is_reports:  # where they were collected from, nothing can be had again without spending again
             why, remedy = (
-                ", a file of reports; asking for them again would spend the level again",
+                ", a file of reports; where it is the only one, asking again would spend the level again",
                 "Give another name, or move the reports away.",
             )
         elif self.unless:

@@ -338,7 +338,9 @@ const prepared = new WeakMap();
 /** What a description says, with thresholds read: worked out once for every object. */
 function mappingOf(description) {
   if (!prepared.has(description)) {
-    if (description.format !== FORMAT) throw new DeviceError(`the description is not of the format ${FORMAT}.`);
+    if (description.format !== FORMAT || description.questions) {
+      throw new DeviceError(`the description is no channel of the format ${FORMAT}: of a campaign, each question has one.`);
+    }
     if (!Object.hasOwn(MAPPINGS, description.mapping)) throw new DeviceError("the mapping of the channel is not known.");
     prepared.set(description, MAPPINGS[description.mapping](description));
   }

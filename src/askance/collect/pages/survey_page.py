@@ -45,6 +45,11 @@ def survey_file(campaign: Campaign, server: str) -> str:
         campaign: whose origins must name the place, or browsers do not let the page send.
         server: as in https://collect.example.org
     """
+    if campaign.kind != "survey":
+        raise InputError(
+            f"{campaign.name!r} is a campaign of {campaign.kind}; allowed: a survey, which alone has such a page.",
+            remedy="Serve it with `askance collect serve`: the server tells devices, or who counts, what they need.",
+        )
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
         raise InputError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -177,8 +178,18 @@ def _of_many_rows(statement: str) -> str:
 
 
 def _connected(path: Path, *, make: bool) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_RDWR | (os.O_CREAT if make else 0), 0o600))
-    place = os.path.abspath(path)  # SQLite keeps what is called ":memory:" in memory
+    """A connection to a file that is there, or is made for its owner alone.
+
+    A file that is there is never opened here: closing it would drop the locks of *all* connections of this process to
+    it (POSIX), and the next process that ends its connection would delete the log that others still write to.
+    """
+    place = os.path.realpath(path)  # not relative: SQLite keeps what is called ":memory:" in memory
+    if make:
+        with suppress(FileExistsError):
+            os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    if os.path.isdir(place) or not os.access(place, os.R_OK | os.W_OK):
+        code = errno.EISDIR if os.path.isdir(place) else errno.EACCES if os.path.exists(place) else errno.ENOENT
+        raise OSError(code, os.strerror(code), str(path))
     return sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
 
 
