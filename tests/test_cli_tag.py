@@ -96,6 +96,18 @@ def test_foreign_tags_are_named(folder: Path) -> None:
     assert content["warnings"] == [outcome.err.removeprefix("askance: warning: ").rstrip("\n")]
 
 
+def test_one_tag_stands_for_all_that_were_not_counted(folder: Path) -> None:
+    tags = [["VERB" if tag == "VB" else tag for tag in TEST.tags_of(s)] for s in range(len(TEST))]
+    write_tagged(folder / "gold.tsv", Corpus.of(list(TEST.sentences()), tags))
+    write_tagged(folder / "true.tsv", TEST)
+    told = call("evaluate", "model", "gold.tsv", "--rest", "VB")
+    assert told.err == ""
+    assert told.out.replace("gold.tsv", "true.tsv") == call("evaluate", "model", "true.tsv").out
+    assert_one_line(
+        call("evaluate", "model", "gold.tsv", "--rest", "VERB"), ("--rest is 'VERB'; allowed: DT, NN, VB.",)
+    )
+
+
 def test_a_test_without_some_of_the_tags_is_fine(folder: Path) -> None:
     write_tagged(folder / "gold.tsv", Corpus.of([["the"]] * 3, [["DT"]] * 3))
     assert call("evaluate", "model", "gold.tsv").err == ""

@@ -281,9 +281,13 @@ def test_a_sheet_says_what_is_asked_first(tmp_path: Path) -> None:
         ('names = {ADJ = "adjectives"}', "line 16: counting.names.ADJ"),
         ('order = "sheet.csv"', "line 16: counting.order: no sentence of"),
         ('labelled = "gold.tsv"', "line 16: counting.labelled"),
+        ('labelled = "text.txt"', "line 16: counting.labelled: .* NOUN, VERB; it has no tags"),
+        ('labelled = "others.tsv"', "line 16: counting.labelled: .* NOUN, VERB; its tags are N, V"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, line: str, what: str) -> None:
+    (tmp_path / "text.txt").write_text("a b c\n")
+    (tmp_path / "others.tsv").write_text("a\tN\nb\tV\n")
     write_sheet(tmp_path / "sheet.csv", Corpus.of([["x", "y"]]), [Stretch(0, 0, 2)], ["NOUN", "VERB"])
     with pytest.raises(AskanceError, match=what):
         campaign_in(tmp_path, f"{line}\n", "a b c\n")

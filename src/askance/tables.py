@@ -159,7 +159,7 @@ class Table:
         keys = [column.data_key for column in self.columns]
         return {
             "title": self.title,
-            "columns": [{"key": c.data_key, "name": c.name, "kind": c.kind} for c in self.columns],
+            "columns": [{"key": c.data_key, "name": c.name, "kind": c.kind, "digits": c.digits} for c in self.columns],
             "rows": [dict(zip(keys, as_json(list(row)), strict=True)) for row in self.rows],
             "notes": list(self.notes),
             "alarms": list(self.alarms),

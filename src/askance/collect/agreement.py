@@ -96,7 +96,7 @@ class CountingReport(Tabulated):
         )
         notes = [
             f"{self.counts:,} counts hold; {self.replaced:,} were replaced by others, {self.repeated:,} were repeated, "
-            f"{self.skipped:,} stretches skipped"
+            f"{self.skipped:,} stretches skipped; seconds are the median, ± is a standard error"
         ]
         return Table(columns, self.people, title="Annotators", notes=notes, rows_are="annotators")
 

@@ -373,6 +373,10 @@ def _labelled(table: TomlTable, counting: Counting) -> Path | None:
     path: Path = table.file.path.parent / table.read("labelled", str)
     with table.at("labelled"):
         known = read_tagged(path).tagset
-        if not counting.rest and not set(known) & set(counting.tags):
-            raise InputError(f"{path} has none of the tags that are counted.", remedy="Give text with these tags.")
+        if not set(known) & set(counting.tags):
+            has = f"its tags are {', '.join(known[:6])}{', …' if len(known) > 6 else ''}" if known else "it has no tags"
+            raise InputError(
+                f"{path} has none of the tags that are counted, {', '.join(counting.tags)}; {has}.",
+                remedy="Give text with these tags, or count tags that it has.",
+            )
     return path

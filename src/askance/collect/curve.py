@@ -92,6 +92,8 @@ def _gold(counting: Counting) -> Corpus:
     """The labelled text, with words that have none of the tags as the rest."""
     assert counting.labelled is not None
     text = read_tagged(counting.labelled)
-    known, rest = frozenset(counting.tags), counting.rest or None
-    tags = [[tag if tag is None or tag in known else rest for tag in text.tags_of(s)] for s in range(len(text))]
+    if counting.rest:
+        return text.with_rest(counting.tags, counting.rest)
+    known = frozenset(counting.tags)
+    tags = [[tag if tag in known else None for tag in text.tags_of(s)] for s in range(len(text))]
     return Corpus.of([list(words) for words in text.sentences()], tags=tags)

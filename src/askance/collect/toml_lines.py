@@ -161,7 +161,9 @@ class TomlTable:
         """The value of a key, a whole number within a range."""
         value: int = self.read(key, int, default)
         if value is not default and not least <= value <= most:
-            self.refuse(key, f"it is {shown(value)}", f"{least:,} to {most:,}", f"Write {max(least, 100)}, say.")
+            self.refuse(
+                key, f"it is {shown(value)}", f"{least:,} to {most:,}", f"Write {min(max(least, 100), most)}, say."
+            )
         return value
 
     def inner(self, key: str) -> TomlTable:

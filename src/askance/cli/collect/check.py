@@ -46,7 +46,10 @@ def _card(checked: Check) -> Card:
         *(
             []
             if counted is None
-            else [("stretches", f"{len(counted.stretches):,}, each counted {counted.times} times")]
+            else [
+                ("counted", f"{', '.join(counted.tags)}; {_others(counted.rest)}"),
+                ("stretches", f"{len(counted.stretches):,}, each counted {counted.times} times"),
+            ]
         ),
         ("access", campaign.access),
         ("is sent, by everybody", f"{checked.length:,} bytes"),
@@ -63,6 +66,10 @@ def _card(checked: Check) -> Card:
     columns = ("question", "level", "learned", "standard error", "asked openly")
     others = [Card("questions", lines, {}, columns)] if lines else []
     return Card(f"campaign {campaign.name}", rows, checked.to_json(), others=others)
+
+
+def _others(rest: str) -> str:
+    return f"all other words are {rest}" if rest else "every word is one of these"
 
 
 def _learned(learned: Learned | None) -> tuple[str, str, str]:

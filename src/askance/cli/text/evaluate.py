@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, confidence_option
+from askance.cli.shared.options import FILE, JSON, confidence_option, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
 from askance.cli.text.labelled_options import refuse_idle, span_options, tag_column_option
@@ -24,15 +24,17 @@ _MOST_CONFUSIONS = 10
     examples=[
         "askance evaluate tagger.askance test.tsv",
         "askance evaluate tagger.askance test.conllu --tag-column xpos --json",
+        "askance evaluate nouns.askance test.tsv --rest OTHER",
     ],
 )
 @click.argument("model", type=FILE)
 @click.argument("gold", type=FILE)
 @tag_column_option("GOLD with the true tags")
 @span_options
+@option("--rest TAG", "the tag of MODEL that stands for all tags of GOLD which MODEL does not know")
 @confidence_option("confidence of the interval of the accuracy, above 0 and below 1")
 @JSON
-def evaluate_command(model: Path, gold: Path, confidence: float, **labels_as: Any) -> None:
+def evaluate_command(model: Path, gold: Path, rest: str | None, confidence: float, **labels_as: Any) -> None:
     """Tag the sentences of GOLD with MODEL and compare with their true tags.
 
     GOLD is .tsv, .conllu or .jsonl, or a file of an annotation tool, read as `askance train --labelled` reads it. The
@@ -45,6 +47,11 @@ def evaluate_command(model: Path, gold: Path, confidence: float, **labels_as: An
         tagger = CountTagger.load(model)
         doing(f"reading {gold}")
         labels = LabelledFiles(**labels_as)
+        if rest is not None and rest not in tagger.tagset:
+            raise InputError(
+                f"--rest is {rest!r}; allowed: {', '.join(tagger.tagset)}.",
+                remedy="Give the name that words without any of the tags had when they were counted.",
+            )
         corpus = labels.read(gold, tagger.tagset)
         refuse_idle(labels)
         doing("tagging")
@@ -54,7 +61,7 @@ def evaluate_command(model: Path, gold: Path, confidence: float, **labels_as: An
                 remedy="Give words and their tags in columns that are separated by tabs (.tsv); plain text (.txt) has "
                 "no tags.",
             )
-        scores = tagger.evaluate(corpus)
+        scores = tagger.evaluate(corpus if rest is None else corpus.with_rest(tagger.tagset, rest))
     left_out = [("left out", f"{labels.left_out:,} annotations")] if labels.left_out else []
     content = {**scores.to_json(confidence), "left_out": labels.left_out}
     mistakes = [(true, told, f"{count:,}") for true, told, count in scores.confusions[:_MOST_CONFUSIONS]]

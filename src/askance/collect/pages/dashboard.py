@@ -46,11 +46,14 @@ def dashboard(campaign: Campaign, told: Mapping[str, Any], *, closed: bool = Fal
     style = "".join(assets()[name][0].decode() for name in ("survey.css", "dashboard.css"))
     forms = "'none'" if report else "'self'"
     policy = f"default-src 'none'; style-src '{digest_of(style)}'; form-action {forms}; base-uri 'none'"
+    # Of counts those that hold: one that replaces another is one count, and so is a stretch asked tag by tag.
+    there = (told.get("counting") or {}).get("counts", told["n"])
     html = rendered(
         "dashboard.html",
         campaign=campaign,
         title=campaign.text(campaign.titles),
         told=told,
+        there=there,
         noun=_NOUNS[campaign.kind],
         closed=closed,
         report=report,
@@ -58,7 +61,7 @@ def dashboard(campaign: Campaign, told: Mapping[str, Any], *, closed: bool = Fal
         style=Markup(style),
         version=__version__,
         noised=[question.name for question in campaign.questions if question.channel is not None],
-        progress=Markup(pictures.progress_picture(told["n"], told["planned_n"])),
+        progress=Markup(pictures.progress_picture(there, told["planned_n"])),
         questions=[_question(question, campaign, told) for question in campaign.questions if question.channel],
         checks=list(_checks(told)),
         tables=[_html(table) for table in tables_in(told.get("counting"))],
@@ -231,7 +234,7 @@ def table_from(told: Mapping[str, Any]) -> Table:
     >>> table_from(table.to_json()).to_html() == table.to_html()
     True
     """
-    columns = [Column(column["name"], column["kind"], column["key"]) for column in told["columns"]]
+    columns = [Column(column["name"], column["kind"], column["key"], column["digits"]) for column in told["columns"]]
     rows = [[row[column.data_key] for column in columns] for row in told["rows"]]
     more = {key: told.get(key, ()) for key in ("notes", "alarms")}
     return Table(columns, rows, title=told.get("title", ""), most_rows=max(len(rows), 1), **more)

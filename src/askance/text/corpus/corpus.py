@@ -199,6 +199,20 @@ class Corpus:
             return Corpus(self.words, self.tokens, self.starts, tuple(tagset), None, self.ids)
         return self.with_tags(tag_codes(self.tagset, tagset, "the corpus has")[self.tags], tagset)
 
+    def with_rest(self, tagset: Sequence[str], rest: str) -> Corpus:
+        """The same sentences with one name for all tags that are not in a tag set; words without a tag stay without.
+
+        >>> gold = Corpus.of([["the", "dog", "barks"]], tags=[["DET", "NOUN", None]])
+        >>> gold.with_rest(["NOUN", "OTHER"], "OTHER").tags_of(0)
+        ('OTHER', 'NOUN', None)
+        """
+        known = tuple(dict.fromkeys((*tagset, rest)))
+        if self.tags is None:
+            return self.with_tagset(known)
+        # The last code is that of words without a tag, which is -1.
+        codes = [known.index(tag) if tag in known else known.index(rest) for tag in self.tagset]
+        return self.with_tags(np.array([*codes, -1], dtype=np.int16)[self.tags], known)
+
     @classmethod
     def join(cls, parts: Sequence[Corpus]) -> Corpus:
         """The sentences of all, one after the other; tag sets are merged.

@@ -172,6 +172,8 @@ def warn_of_foreign_tags(evaluation: Evaluation, tagset: Sequence[str], stacklev
     if idle:
         text += f" {idle.total():,} tokens were given a tag that no token has in truth: {shorten(sorted(idle))}."
     remedy = "Choose another column of tags, or rename tags so that both have the same names."
+    if len(idle) == 1:
+        remedy += f" If {next(iter(idle))!r} was the name of all tags that were not counted, give it as the rest."
     warnings.warn(f"{text} {remedy}", ForeignTagsWarning, stacklevel=stacklevel + 1)
 
 
