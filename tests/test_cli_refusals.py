@@ -76,6 +76,7 @@ WORKING: dict[str, str] = {
     "evaluate by model": "evaluate IN:tagger.askance tagged.tsv",
     "synth": "synth IN:people.field -n 5 --seed 1 -o OUT:new.csv",
     "collect check": "collect check IN:exams.toml",
+    "collect rehearse": "collect rehearse IN:exams.toml -o OUT:new.csv",
     "collect page": "collect page IN:exams.toml -o OUT:new.html",
     "collect tokens": "collect tokens IN:exams.toml -o OUT:new.csv",
     "collect export": "collect export IN:exams.toml -o OUT:new.csv",
@@ -85,7 +86,7 @@ WORKING: dict[str, str] = {
     "collect delete": "collect delete IN:exams.toml --id 00112233445566778899aabbccddeeff",
 }
 # Commands that read no file.
-WITHOUT_FILES = {("channels",), ("demo",), ("reproduce",), ("plan", "shares"), ("collect", "new")}
+WITHOUT_FILES = {("channels",), ("demo",), ("reproduce",), ("plan", "shares"), ("collect", "new"), ("example",)}
 # Commands that end when they are told to: tests/test_cli_collect.py.
 WITHOUT_END = {("collect", "serve")}
 
