@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -433,20 +434,22 @@ class PerValue(BitStatistics, HasReportLikelihood):
 
 
 def _read_quickly(truth: object) -> AnyArray | None:
-    """A list or an array of true and false, or of 0 and 1 as whole numbers, without what reading any numbers costs.
+    """A list, or an array of true and false or of whole numbers that are 0 and 1, without what reading anything costs.
 
-    None of anything else: fractions, texts, and what is missing, are read with care, and refused there.
+    How the numbers of a list are written makes no difference: 1, 1.0 and True take the same steps. None of anything
+    else: texts, and what is missing, are read with care, and refused there.
     """
-    if type(truth) is np.ndarray:
-        kind = truth.dtype
-        if kind is _TRUE_OR_FALSE:
-            return truth
-        if kind.kind not in "iu":
+    if type(truth) is list:
+        try:
+            return np.frombuffer(array("d", truth))
+        except (TypeError, OverflowError):
             return None
-        ones = truth.astype(_TRUE_OR_FALSE)
-        return ones if ones.astype(kind).tobytes() == truth.tobytes() else None
-    try:
-        whole = bytes(truth) if type(truth) is list else b" "
-    except (TypeError, ValueError):
+    if type(truth) is not np.ndarray:
         return None
-    return None if whole.translate(None, b"\0\1") else np.frombuffer(whole, np.bool_)
+    kind = truth.dtype
+    if kind is _TRUE_OR_FALSE:
+        return truth
+    if kind.kind not in "iu":
+        return None
+    ones = truth.astype(_TRUE_OR_FALSE)
+    return ones if ones.astype(kind).tobytes() == truth.tobytes() else None
