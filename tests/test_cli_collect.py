@@ -134,6 +134,29 @@ def test_nothing_listens_beyond_this_machine_without_tls(folder: Path, host: str
     assert_one_line(call("collect", "exams.toml", "--tls-cert", "cert.pem"), ("allowed: both, or none",))
 
 
+@pytest.mark.parametrize(
+    "address", ["http://a.example", "https://a.example/x", "https://", "collect.example.org", "https://a:b"]
+)
+def test_an_address_that_people_cannot_follow_is_refused(folder: Path, address: str) -> None:
+    assert_one_line(
+        call("collect", "exams.toml", "--behind-proxy", "--public-url", address),
+        (f"--public-url is {address};", "https, and a host"),
+    )
+    assert_one_line(
+        call("collect", "exams.toml", "--public-url", "https://a.example"), ("--public-url is given, but nobody",)
+    )
+    assert not (folder / "exams.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "link", ["survey.example", "https://survey.example/#x", "https://survey example/", "ftp://a.example"]
+)
+def test_no_sheet_has_links_that_go_nowhere(folder: Path, link: str) -> None:
+    assert_one_line(call("collect", "tokens", "tokens.toml", "--link", link, "-o", "t.csv"), ("--link is",))
+    assert not (folder / "t.csv").exists()
+    assert not (folder / "exams.sqlite").exists()
+
+
 def certificate(folder: Path) -> None:
     """A certificate of 127.0.0.1 that signs itself, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 
 from askance._checks import as_count
+from askance.collect.addresses import origin_of
 from askance.collect.campaign import Campaign
 from askance.errors import InputError
 from askance.formats.disk import as_path, whole_file
@@ -18,6 +19,7 @@ from askance.formats.disk import as_path, whole_file
 TOKEN_BYTES = 16
 #: Characters of a token as people see it.
 TOKEN_LETTERS = 26
+_LINK_REMEDY = "A token stands behind the # of its link; give the address of the page."
 #: Tokens that are made at a time.
 MOST_TOKENS = 1_000_000
 
@@ -57,6 +59,16 @@ def read_token(text: object) -> bytes | None:
     except ValueError:
         return None
     return token if written(token) == plain.lower() else None  # the last letter has bits to spare
+
+
+def require_link(link: str) -> None:
+    """Refuse what people could not follow: nobody is to print a sheet of it."""
+    place, mark, _ = link.partition("#")
+    scheme, slashes, rest = place.partition("://")
+    host = rest.partition("/")[0].partition("?")[0]
+    if mark or any(character.isspace() for character in link):
+        raise InputError(argument="link", got=link, allowed="an address without # and blanks", remedy=_LINK_REMEDY)
+    origin_of(f"{scheme}{slashes}{host}", "link")
 
 
 def write_tokens(path: str | Path, campaign: Campaign, tokens: Sequence[str], link: str) -> None:

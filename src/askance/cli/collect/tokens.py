@@ -32,8 +32,9 @@ def tokens_command(campaign: Path, count: int, link: str, output: Path, store: s
 
     In a survey a token lets one person answer once. In a counting campaign it is one person's, for all their counts.
     """
-    from askance.collect.tokens import write_tokens
+    from askance.collect.tokens import require_link, write_tokens
 
+    require_link(link)
     collection = collection_of(campaign, store)
     with collection.opened(new=True) as opened:
         tokens = collection.issue_tokens(opened, count)

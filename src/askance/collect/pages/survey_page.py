@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from askance.categories import Label
 from askance.channels.device import device_description
 from askance.channels.finite import FiniteChannel
+from askance.collect.addresses import origin_of
 from askance.collect.campaign import Asked, Campaign, Texts
 from askance.collect.device_page import MODULE
 from askance.collect.dice import last_faces, parts_of, sides_of
@@ -19,7 +18,6 @@ from askance.collect.pages.plain_form import plain_address
 from askance.collect.pages.single_file import Page, made_page, script_of, style_of
 from askance.collect.pages.texts import is_right_to_left, spoken_texts, texts_in
 from askance.collect.submission import Form
-from askance.errors import InputError
 
 # Of the description of a channel, what the module needs to draw.
 _DEVICE_KEYS = frozenset({"format", "mapping", "outputs", "observations", "thresholds"})
@@ -45,12 +43,7 @@ def survey_file(campaign: Campaign, server: str) -> str:
         campaign: whose origins must name the place, or browsers do not let the page send.
         server: as in https://collect.example.org
     """
-    parts = urlsplit(server)
-    if parts.scheme not in ("http", "https") or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
-        raise InputError(
-            argument="server", got=server, allowed="scheme and host", remedy="Write https://collect.example.org."
-        )
-    origin = f"{parts.scheme}://{parts.netloc}"
+    origin = origin_of(server, "server")
     address = f"{origin}/v1/{campaign.name}/reports"
     return _page(campaign, campaign.languages[0], campaign.languages, address, origin).html
 
