@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from askance.errors import InputError
 
 
-def origin_of(address: str, argument: str, schemes: Sequence[str] = ("http", "https")) -> str:
-    """Scheme and host of an address that has nothing else.
+def origin_of(address: str, argument: str, schemes: Sequence[str] = ("http", "https"), *, alone: bool = False) -> str:
+    """Scheme and host of an address; where it must stand alone, anything more is refused.
 
     >>> origin_of("https://collect.example.org/", "server")
     'https://collect.example.org'
@@ -21,7 +21,7 @@ def origin_of(address: str, argument: str, schemes: Sequence[str] = ("http", "ht
     except ValueError:
         parts = urlsplit("")
     more = parts.path.removeprefix("/") + parts.query + parts.fragment
-    if parts.scheme not in schemes or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc) or more:
+    if parts.scheme not in schemes or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc) or (alone and more):
         raise InputError(
             argument=argument,
             got=address,

@@ -80,7 +80,7 @@ def serve(
             that the server listens at.
     """
     require_safe(host, tls_cert, tls_key, behind_proxy=behind_proxy)
-    public = None if public_url is None else f"{origin_of(public_url, 'public_url', ['https'])}/"
+    public = None if public_url is None else f"{origin_of(public_url, 'public_url', ['https'], alone=True)}/"
     if public is not None and tls_cert is None and not behind_proxy:
         raise InputError(
             "is given, but nobody speaks TLS",
