@@ -4,6 +4,10 @@ Server and clients are processes of their own. For every case the two take turns
 store's, in transactions of clients × batch rows with synchronous=FULL (of one row for the single reports), then as many
 reports over HTTP. A report counts when it is acknowledged. The ratio of each round is what is compared: disks and
 neighbours are the same within it.
+
+Where other work keeps the cores busy, seconds tell of that work, too. So the processor time of the server for a report
+is told beside that of a raw row, with their ratio: it is what the server costs, whatever else runs. (Of Linux:
+/proc/PID/stat, which counts in hundredths of seconds.)
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import multiprocessing
+import os
 import re
 import secrets
 import sqlite3
@@ -36,6 +42,13 @@ planned_n = 1000000
 text = "How often did it crash?"
 design = {kind = "randomized-response", reveal_probability = "1/2", outputs = ["never", "once", "often"]}
 """
+
+
+class Speed(NamedTuple):
+    """Of one turn: rows or reports a second, and processor time for each."""
+
+    rate: float
+    cpu: float
 
 
 class Case(NamedTuple):
@@ -69,8 +82,14 @@ def _bodies(collection: Collection, case: Case) -> list[list[bytes]]:
     return [[body() for _ in range(case.posts)] for _ in range(case.clients)]
 
 
-def raw_rate(folder: Path, case: Case, rows: int) -> float:
-    """Rows a second by plain inserts."""
+def _cpu_seconds(process: int) -> float:
+    """Processor time of a process so far, of all its threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def raw_speed(folder: Path, case: Case, rows: int) -> Speed:
+    """Of plain inserts."""
     path = folder / f"raw-{secrets.token_hex(4)}.sqlite"
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in (
@@ -81,14 +100,14 @@ def raw_rate(folder: Path, case: Case, rows: int) -> float:
         connection.execute(statement)
     content = b'{"channel":"bfceed31e3bd9480","answer":"once"}'
     values = [(secrets.token_bytes(16), 20_000, content) for _ in range(rows)]
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     for first in range(0, rows, case.group):
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", values[first : first + case.group])
         connection.execute("COMMIT")
-    seconds = time.perf_counter() - start
+    speed = Speed(rows / (time.perf_counter() - start), (time.process_time() - used) / rows)
     connection.close()
-    return rows / seconds
+    return speed
 
 
 async def _client(port: int, bodies: list[bytes], batch: int) -> int:
@@ -118,19 +137,21 @@ def _clients(port: int, bodies: list[list[bytes]], batch: int, told: multiproces
     told.put(asyncio.run(all_of_them()))
 
 
-def http_rate(port: int, collection: Collection, case: Case) -> float:
-    """Acknowledged reports a second."""
+def http_speed(server: int, port: int, collection: Collection, case: Case) -> Speed:
+    """Of acknowledged reports, with the processor time of the server alone."""
     told: multiprocessing.Queue[tuple[int, float]] = multiprocessing.Queue()
     process = multiprocessing.Process(target=_clients, args=(port, _bodies(collection, case), case.batch, told))
+    used = _cpu_seconds(server)
     process.start()
     acknowledged, seconds = told.get()
     process.join()
+    used = _cpu_seconds(server) - used
     assert acknowledged == case.clients * case.batch * case.posts
-    return acknowledged / seconds
+    return Speed(acknowledged / seconds, used / acknowledged)
 
 
-def measure(case: Case, rounds: int) -> tuple[list[float], list[float]]:
-    """Rates of both, round by round."""
+def measure(case: Case, rounds: int) -> tuple[list[Speed], list[Speed]]:
+    """Speeds of both, round by round."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bench.toml").write_text(CAMPAIGN)
@@ -141,12 +162,12 @@ def measure(case: Case, rounds: int) -> tuple[list[float], list[float]]:
             address = re.search(r":(\d+)/", server.stdout.readline())
             assert address is not None
             port = int(address[1])
-            http_rate(port, collection, case._replace(posts=2))  # everything is awake
+            http_speed(server.pid, port, collection, case._replace(posts=2))  # everything is awake
             raw, http = [], []
             rows = case.clients * case.batch * case.posts if case.group > 1 else 400
             for _ in range(rounds):
-                raw.append(raw_rate(folder, case, rows))
-                http.append(http_rate(port, collection, case))
+                raw.append(raw_speed(folder, case, rows))
+                http.append(http_speed(server.pid, port, collection, case))
             server.terminate()
             server.wait()
     return raw, http
@@ -158,14 +179,20 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     missed = 0
-    print("clients × batch   raw rows/s   acknowledged/s   ratio (range)         wanted")
+    print(
+        "clients × batch   raw rows/s   acknowledged/s   ratio (range)         wanted   CPU: raw µs   server µs   ratio"
+    )
     for case in CASES:
         raw, http = measure(case, rounds)
-        ratios = sorted(b / a for a, b in zip(raw, http, strict=True))
+        ratios = sorted(b.rate / a.rate for a, b in zip(raw, http, strict=True))
+        shares = [a.cpu / b.cpu for a, b in zip(raw, http, strict=True) if b.cpu]
         missed += median(ratios) < case.wanted
         print(
-            f"{case.clients:>7} × {case.batch:<5} {median(raw):>12,.0f} {median(http):>16,.0f}"
-            f"   {median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})   ≥ {case.wanted}"
+            f"{case.clients:>7} × {case.batch:<5} {median(s.rate for s in raw):>12,.0f}"
+            f" {median(s.rate for s in http):>16,.0f}"
+            f"   {median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})   ≥ {case.wanted:<5}"
+            f" {1e6 * median(s.cpu for s in raw):>11.1f} {1e6 * median(s.cpu for s in http):>11.1f}"
+            f" {median(shares or [math.nan]):>7.2f}"
         )
     return int(missed > 0)
 

@@ -70,6 +70,7 @@ def test_a_table_from_exact_frequencies() -> None:
 def test_printing_shows_the_table() -> None:
     found = association(pairs([0.25, 0.25, 0.25, 0.25], 1600), DESIGNS)
     assert str(found) == found.summary()
+    assert found.fit is not None
     assert str(found.fit.prevalence()) == found.fit.prevalence().summary()
     assert str(found.fit) == found.fit.summary()
 

@@ -84,11 +84,11 @@ def test_tokens_are_written_once_and_kept_as_hashes(folder: Path, ending: str) -
 
 
 @pytest.mark.parametrize(
-    "link", ["survey.example", "localhost:8000", "ftp://survey.example/", "https://", "https://a.b/#c"]
+    "link", ["survey.example", "localhost:8000", "ftp://survey.example/", "https://", "https://a.b/#c", "https://a b/"]
 )
 def test_slips_have_links_that_open(folder: Path, link: str) -> None:
     refused = call("collect", "tokens", "tokens.toml", "--link", link, "-o", "t.csv")
-    assert_one_line(refused, (f"--link is {link};", "Write https://survey.example/."))
+    assert_one_line(refused, (f"--link is {link};", "Write https://"))
     assert not (folder / "exams.sqlite").exists()  # no token was made
     assert "this machine alone" in call("collect", "tokens", "tokens.toml", "-o", "t.csv").out
     public = call("collect", "tokens", "tokens.toml", "--link", "https://survey.example/", "-o", "u.csv")
@@ -167,6 +167,20 @@ def test_nothing_listens_beyond_this_machine_without_tls(folder: Path, host: str
     assert_one_line(call("collect", "exams.toml", "--host", host), ("beyond this machine, without TLS",))
     assert not (folder / "exams.sqlite").exists()
     assert_one_line(call("collect", "exams.toml", "--tls-cert", "cert.pem"), ("allowed: both, or none",))
+
+
+@pytest.mark.parametrize(
+    "address", ["http://a.example", "https://a.example/x", "https://", "collect.example.org", "https://a:b"]
+)
+def test_an_address_that_people_cannot_follow_is_refused(folder: Path, address: str) -> None:
+    assert_one_line(
+        call("collect", "exams.toml", "--behind-proxy", "--public-url", address),
+        (f"--public-url is {address};", "https, and a host"),
+    )
+    assert_one_line(
+        call("collect", "exams.toml", "--public-url", "https://a.example"), ("--public-url is given, but nobody",)
+    )
+    assert not (folder / "exams.sqlite").exists()
 
 
 def certificate(folder: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import re
 import secrets
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from askance.collect.server.headers import HEADERS
 from askance.collect.server.limits import Rate
 from askance.collect.server.replies import ROOM
 from tests.collectors import DEVICES, SURVEY, TOKENS, Served, collection_in, line_of, served
+from tests.signals import PATIENCE
 
 PASSWORD = "correct horse battery"
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}{% raw %}'
@@ -228,10 +230,50 @@ def test_forms_of_other_sites_are_refused(survey: Served, origin: str) -> None:
     assert survey.verdicts(line_of(survey.collection)) == "T"
 
 
-def test_passwords_cannot_be_tried_without_end(survey: Served) -> None:
+def test_passwords_cannot_be_tried_without_end_and_nobody_locks_others_out(survey: Served) -> None:
+    _entered(survey)
     survey.collector.admin._tries = Rate(0, at_once=10)  # on a busy machine tries come back before the last one is made
-    codes = {_post(survey, "/admin/login", password="guess").status_code for _ in range(12)}
-    assert codes == {403, 429}
+    codes = [_post(survey, "/admin/login", password="guess").status_code for _ in range(12)]
+    assert codes == [403] * 10 + [429] * 2
+    with httpx.Client(base_url=survey.client.base_url, timeout=PATIENCE, trust_env=False) as other:
+        answer = other.post("/admin/login", data={"password": PASSWORD}, headers={"origin": str(other.base_url)})
+        assert answer.status_code == 303
+
+
+def test_passwords_are_looked_at_one_at_a_time(survey: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one is looked at few others wait, and all the rest are sent away at once."""
+    begun, go_on, at_once = threading.Semaphore(0), threading.Event(), list[int]()
+    running = 0
+
+    def slow(password: str, salt: bytes | None = None) -> bytes:
+        nonlocal running
+        running += 1
+        at_once.append(running)
+        begun.release()
+        assert go_on.wait(PATIENCE)
+        running -= 1
+        return b""
+
+    monkeypatch.setattr("askance.collect.server.admin.password_hash", slow)
+    monkeypatch.setattr("askance.collect.server.admin._MOST_WAITING", 3)
+    survey.collector.admin._tries = Rate(0, at_once=10)
+    codes, ended = list[int](), threading.Semaphore(0)
+
+    def guess() -> None:
+        codes.append(_post(survey, "/admin/login", password="guess").status_code)
+        ended.release()
+
+    tries = [threading.Thread(target=guess) for _ in range(8)]
+    for thread in tries:
+        thread.start()
+    assert begun.acquire(timeout=PATIENCE)
+    turned_away = [ended.acquire(timeout=PATIENCE) for _ in range(5)]  # while the first is still being looked at
+    go_on.set()
+    for thread in tries:
+        thread.join()
+    assert all(turned_away)
+    assert codes == [429] * 5 + [403] * 3
+    assert set(at_once) == {1}
 
 
 def test_sessions_end_by_themselves_and_with_a_new_password(survey: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import threading
@@ -14,12 +15,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 
 from askance import Tally, estimate, load, regress
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign_file import read_study
 from askance.collect.export import export, tally_of
-from askance.collect.server.limits import MOST_BYTES, Rate
+from askance.collect.server.app import Collector
+from askance.collect.server.limits import MOST_BYTES, Rate, Room
 from askance.collect.server.replies import ROOM, reply
 from askance.collect.store import Entry, Verdict
 from askance.collect.submission import Refusal
@@ -387,6 +390,32 @@ def test_bodies_that_are_too_large_or_packed_are_refused(survey: Served) -> None
     pieces = (b"\n" * (1 << 20) for _ in range(9))
     assert survey.post(pieces).status_code == 413  # type: ignore[arg-type]
     assert survey.post(line_of(survey.collection), headers={"content-encoding": "gzip"}).status_code == 415
+
+
+def test_large_bodies_share_one_room_and_small_ones_go_on(survey: Served) -> None:
+    ingest, large = survey.collector.ingest, b"\n" * (1 << 20)
+    ingest._room = Room(1 << 19)
+    answer = survey.post(large)
+    assert (answer.status_code, answer.headers["retry-after"], len(answer.content)) == (503, "1", ROOM)
+    assert survey.verdicts(line_of(survey.collection)) == "T"
+    assert ingest._room.left == 1 << 19
+    ingest._room = Room(1 << 20)
+    assert survey.post(large).status_code == 422
+    assert ingest._room.left == 1 << 20
+
+
+def test_one_look_at_the_store_answers_all_who_ask_how_it_is(survey: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = list[int]()
+    collector = Collector(survey.collection)
+    monkeypatch.setattr(collector, "look", lambda: looks.append(1))
+
+    async def asked() -> list[int]:
+        answers = await asyncio.gather(*(collector._health(Request({"type": "http"})) for _ in range(20)))
+        return [answer.status_code for answer in answers]
+
+    assert asyncio.run(asked()) == [200] * 20
+    assert len(looks) == 2  # one for the first, and one that began after all others had asked
+    collector._writer.stop()
 
 
 def test_requests_of_one_connection_are_limited(survey: Served) -> None:

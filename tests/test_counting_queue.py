@@ -129,6 +129,33 @@ def test_the_queue_knows_what_it_would_read(steps: list[tuple[str, str]]) -> Non
     assert queue.n == anew.n
 
 
+def test_nobody_replaces_what_somebody_else_counted() -> None:
+    """Nor a count of another stretch, nor one that nobody sent."""
+    counting = Counting((("a", "b"), ("c", "d")), ("N",), 2, 2, "")
+
+    def told(annotator: str, stretch: int, replaces: int | None) -> dict[str, Any]:
+        number = None if replaces is None else replaces.to_bytes(16).hex()
+        return {"annotator": annotator, "counts": [1], "replaces": number, "seconds": 1.0, "stretch": stretch}
+
+    lines = [told("a", 0, None), told("b", 0, 0), told("a", 1, 0), told("b", 1, 99)]
+    entries = [(number.to_bytes(16), 0, json.dumps(line).encode()) for number, line in enumerate(lines)]
+    known = counted(counting, entries)
+    assert sorted((count.stretch, count.annotator) for count in known.counts) == [
+        (0, "a"),
+        (0, "b"),
+        (1, "a"),
+        (1, "b"),
+    ]
+    assert (known.replaced, known.repeated) == (0, 0)
+    queue, anew = Queue(counting), Queue(counting)
+    for line in lines:
+        queue.add(line)
+    anew.fill(known, len(entries))
+    for who in "abc":
+        assert (queue.left(who), queue.told(who)) == (anew.left(who), anew.told(who))
+    assert queue.left("c") == 0  # everything was counted twice
+
+
 def test_a_round_ends_before_the_next_begins() -> None:
     counting = Counting(tuple(("a", "b") for _ in range(2 * ROUND)), ("N",), 2, 2, "")
     queue = Queue(counting)

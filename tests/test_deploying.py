@@ -63,12 +63,13 @@ def _service(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str, str]]
     assert command
     said = _replaced(command[1], "/srv/askance/exams.toml", str(folder / "campaign.toml"))
     said = _replaced(said, "/var/lib/askance", str(folder))
+    assert "--public-url https://collect.example.org " in said
     program, *arguments = shlex.split(_replaced(said, "--port 8000", "--port 0"))
     assert program == "/opt/askance/bin/askance"
     with start(sys.executable, "-m", "askance", *arguments) as server:
         assert server.stdout is not None
-        port = re.search(rb"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
-        key = re.search(rb"key=(\S+)", server.stdout.readline())
+        port = re.search(rb"at https://collect\.example\.org/ .*http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
+        key = re.search(rb"https://collect\.example\.org/admin/enter\?key=(\S+)", server.stdout.readline())
         assert port
         assert key
         try:

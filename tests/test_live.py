@@ -32,6 +32,15 @@ def test_shares_are_those_of_the_sequence() -> None:
     assert told["findings"] == []
 
 
+def test_of_two_answers_one_is_told_and_of_two_statistics_both() -> None:
+    channel = ak.PerValue(2, 2)
+    reports = channel.simulate(np.tile([[1, 0], [1, 1]], (300, 1)), np.random.default_rng(0))
+    now = live_estimates({"a": ak.Tally(FORCED, [700, 300]), "b": ak.Tally(channel).add(reports)}, 5000)
+    first, second = now.shares["b"].names
+    assert [row[1] for row in now.table().rows] == ["yes", first, second]
+    assert [sentence.count("the share of") for sentence in now.sentences] == [1, 2]
+
+
 def test_what_is_expected_at_the_planned_n_comes_true_where_shares_stay() -> None:
     now = live_estimates({"a": ak.Tally(FORCED, [700, 300])}, 5000)
     then = live_estimates({"a": ak.Tally(FORCED, [3500, 1500])}, 5000).shares["a"]

@@ -25,6 +25,7 @@ from askance.collect.store import (
     restore,
     token_hash,
 )
+from askance.collect.store.entry import hashes_in
 from askance.collect.store.tables import TableStore
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 
@@ -199,6 +200,31 @@ def test_two_writers_of_one_store_add_up(place: Places) -> None:
         assert len(assert_sound(store)) == 204
     assert sum(some.count(Verdict.TAKEN) for some in verdicts) == 204
     assert sum(map(len, verdicts)) == 400
+
+
+def test_people_who_are_let_in_by_two_at_once_all_come_in(place: Places) -> None:
+    """Each of two reads who is there, and writes them all: within one transaction, or some are lost."""
+    address = place()
+    open_store(address).close()
+    salts: list[bytes] = []
+
+    def admit(who: int) -> None:
+        with open_store(address, make=False) as store:
+            salts.append(store.set_first("salt", bytes([who])))
+            for number in range(25):
+                store.add_people([bytes([who, number]) * 16])
+
+    threads = [threading.Thread(target=admit, args=(who,)) for who in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with open_store(address, make=False) as store:
+        everybody = {bytes([who, number]) * 16 for who in (0, 1) for number in range(25)}
+        assert hashes_in(store.meta()["people"]) == everybody
+        assert salts == 2 * [store.meta()["salt"]]
+        with pytest.raises(InputError, match="32 bytes"):
+            store.add_people([b"short"])
 
 
 def test_entries_come_in_pages_by_id(place: Places) -> None:

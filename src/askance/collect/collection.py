@@ -14,18 +14,17 @@ from askance._arrays import IntArray
 from askance.collect.campaign_file import read_campaign
 from askance.collect.device_reports import DeviceReports
 from askance.collect.store import Store, Verdict, open_store, without_password
-from askance.collect.store.entry import token_hash
+from askance.collect.store.entry import hashes_in, token_hash
 from askance.collect.store.schema import CLOSED as CLOSED  # whoever closes a collection looks for it here
-from askance.collect.store.schema import FINGERPRINT, WITHDRAWN
+from askance.collect.store.schema import FINGERPRINT, PEOPLE, WITHDRAWN
 from askance.collect.submission import Form
 from askance.collect.tokens import new_tokens, read_token
 from askance.errors import IncompatibleEvidenceError, InputError
 
 _DAY = 86_400
 #: Names under which the store remembers what belongs to the campaign.
-TEXT, SALT, ADMIN, PEOPLE = "campaign", "salt", "admin", "people"
+TEXT, SALT, ADMIN = "campaign", "salt", "admin"
 _SALT_BYTES = 32
-_HASH_BYTES = 32
 
 
 class Collection:
@@ -79,8 +78,7 @@ class Collection:
                 if store.count()
                 else "It has no answers yet: serve this version, and the store belongs to it.",
             )
-        if SALT not in known:
-            store.set_meta(SALT, secrets.token_bytes(_SALT_BYTES))
+        store.set_first(SALT, secrets.token_bytes(_SALT_BYTES))  # of two who begin at once both go on with one
         store.set_meta(TEXT, self.text)
         store.set_meta(FINGERPRINT, own)
         return store
@@ -130,8 +128,7 @@ class Collection:
         salt = store.meta()[SALT]
         hashes = [token_hash(read_token(token) or b"", salt) for token in tokens]
         if self.campaign.kind == "counting":  # who counts answers often: such tokens are never spent
-            everybody = sorted({*people_of(store.meta()), *hashes})  # in no order of time
-            store.set_meta(PEOPLE, b"".join(everybody))
+            store.add_people(hashes)
         else:
             store.add_tokens(hashes)
 
@@ -143,5 +140,4 @@ def withdrawn_from(known: Mapping[str, bytes]) -> int:
 
 def people_of(known: Mapping[str, bytes]) -> frozenset[bytes]:
     """Hashes of the tokens of those who count."""
-    listed = known.get(PEOPLE, b"")
-    return frozenset(listed[i : i + _HASH_BYTES] for i in range(0, len(listed), _HASH_BYTES))
+    return hashes_in(known.get(PEOPLE, b""))

@@ -207,10 +207,10 @@ def _at_the_end(tally: Tally[Any], confidence: float) -> ProbabilityTable:
 
 
 def _rows(at: ConfidenceSequence) -> Iterator[tuple[Any, ...]]:
-    """Name, estimate, lower and upper end, and what is expected: of two shares the second alone."""
+    """Name, estimate, lower and upper end, and what is expected: of two answers the second alone."""
     figures = (at.estimate, at.lower, at.upper, at.expected_reach)
     rows = list(zip(at.names, *(values.tolist() for values in figures), strict=True))
-    yield from rows[1:] if at.of == "share" and len(rows) == 2 else rows
+    yield from rows[1:] if at.are_answers and len(rows) == 2 else rows
 
 
 def as_records(at: ConfidenceSequence | None) -> list[dict[str, Any]]:

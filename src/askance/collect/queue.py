@@ -58,13 +58,14 @@ class Queue:
     def add(self, told: dict[str, Any]) -> None:
         """One more entry was stored."""
         stretch, annotator, is_skip = told["stretch"], told["annotator"], told["counts"] is None
-        was_counted = told["replaces"] is not None and (stretch, annotator) not in self._skipped
+        own = stretch in self._answered.get(annotator, ())  # a count takes the place of one of the same person alone
+        was_counted = own and told["replaces"] is not None and (stretch, annotator) not in self._skipped
         self._times[stretch] += (not is_skip) - was_counted
         (self._skipped.add if is_skip else self._skipped.discard)((stretch, annotator))
         self._answered.setdefault(annotator, set()).add(stretch)
-        own = self._handed.get(annotator, set())
-        self._with[stretch] -= stretch in own
-        own.discard(stretch)
+        handed = self._handed.get(annotator, set())
+        self._with[stretch] -= stretch in handed
+        handed.discard(stretch)
         self.n += 1
 
     def next(self, annotator: str, most: int) -> list[int]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from askance._checks import as_count
+from askance.collect.addresses import origin_of
 from askance.collect.campaign import Campaign
 from askance.errors import InputError
 from askance.formats.disk import as_path, whole_file
@@ -19,6 +20,7 @@ from askance.formats.disk import as_path, whole_file
 TOKEN_BYTES = 16
 #: Characters of a token as people see it.
 TOKEN_LETTERS = 26
+_LINK_REMEDY = "A token stands behind the # of its link; give the address of the page, https://survey.example/."
 #: Tokens that are made at a time.
 MOST_TOKENS = 1_000_000
 
@@ -61,22 +63,16 @@ def read_token(text: object) -> bytes | None:
 
 
 def require_link(link: str) -> bool:
-    """Refuse what is no address to print on slips; whether it opens on this machine alone.
+    """Refuse what people could not follow: nobody is to print slips of it. Whether it opens on this machine alone.
 
     >>> require_link("https://survey.example/"), require_link("http://127.0.0.1:8000/")
     (False, True)
     """
     from askance.collect.server.serve import is_loopback
 
-    parts = urlsplit(link)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment:
-        raise InputError(
-            argument="link",
-            got=link,
-            allowed="https:// or http:// and a host, without #",
-            remedy="Write https://survey.example/.",
-        )
-    return is_loopback(parts.hostname)
+    if "#" in link or any(character.isspace() for character in link):
+        raise InputError(argument="link", got=link, allowed="an address without # and blanks", remedy=_LINK_REMEDY)
+    return is_loopback(urlsplit(origin_of(link, "link")).hostname or "")
 
 
 def write_tokens(path: str | Path, campaign: Campaign, tokens: Sequence[str], link: str) -> None:

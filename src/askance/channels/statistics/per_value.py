@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -285,12 +286,8 @@ class PerValue(BitStatistics, HasReportLikelihood):
 
     def _read_one(self, truth: ArrayLike) -> AnyArray:
         """Which statistics are 1, or T of all of them, shape (d,)."""
-        row: AnyArray
-        if type(truth) is np.ndarray and truth.dtype is _TRUE_OR_FALSE:  # nothing to read, nothing to mask
-            row = truth
-        elif (ones := _zeros_and_ones(truth)) is not None:
-            row = ones
-        else:
+        row = _read_quickly(truth)
+        if row is None:
             row = as_floats(truth, "the statistics", secret=True)
         if row.shape != (self.dimension,) or self._possible is not None or not self._bounds.binary:
             encoded = self._read(self._rows(row[None]), 0)
@@ -436,10 +433,23 @@ class PerValue(BitStatistics, HasReportLikelihood):
         return self.dimension, self.flips.keep, self.flips.raised, norm, possible, self._bounds.edges()
 
 
-def _zeros_and_ones(truth: object) -> AnyArray | None:
-    """A list of true and false, or of 0 and 1, without what an array of a list costs; None of anything else."""
-    try:
-        whole = bytes(truth) if type(truth) is list else b" "
-    except (TypeError, ValueError):  # fractions, texts, nothing: read with care, and refused there
+def _read_quickly(truth: object) -> AnyArray | None:
+    """A list, or an array of true and false or of whole numbers that are 0 and 1, without what reading anything costs.
+
+    How the numbers of a list are written makes no difference: 1, 1.0 and True take the same steps. None of anything
+    else: texts, and what is missing, are read with care, and refused there.
+    """
+    if type(truth) is list:
+        try:
+            return np.frombuffer(array("d", truth))
+        except (TypeError, OverflowError):
+            return None
+    if type(truth) is not np.ndarray:
         return None
-    return None if whole.translate(None, b"\0\1") else np.frombuffer(whole, np.bool_)
+    kind = truth.dtype
+    if kind is _TRUE_OR_FALSE:
+        return truth
+    if kind.kind not in "iu":
+        return None
+    ones = truth.astype(_TRUE_OR_FALSE)
+    return ones if ones.astype(kind).tobytes() == truth.tobytes() else None

@@ -20,8 +20,9 @@ from askance.errors import InputError
         "askance collect serve exams.toml --preview",
         "askance collect serve exams.toml --port 9000",
         "askance collect serve exams.toml --host 0.0.0.0 --tls-cert site.pem --tls-key site.key",
+        "askance collect serve exams.toml --behind-proxy --public-url https://collect.example.org",
     ],
-    apart={"preview": ["store", "host", "tls_cert", "tls_key", "behind_proxy"]},
+    apart={"preview": ["store", "host", "tls_cert", "tls_key", "behind_proxy", "public_url"]},
 )
 @campaign_argument
 @option("--preview", "look at the pages while you write the file: it is read again, and answers are thrown away")
@@ -31,6 +32,7 @@ from askance.errors import InputError
 @option("--tls-cert FILE", "certificate (PEM)", FILE)
 @option("--tls-key FILE", "key of the certificate", FILE)
 @option("--behind-proxy", "a proxy in front of the server speaks TLS; it may keep addresses and times")
+@option("--public-url URL", "the https address that people see, for the links that are printed")
 @JSON_SUMMARY
 def serve_command(
     campaign: Path,
@@ -41,6 +43,7 @@ def serve_command(
     tls_cert: Path | None,
     tls_key: Path | None,
     behind_proxy: bool,
+    public_url: str | None,
 ) -> None:
     """Serve CAMPAIGN: its page, what devices need, and the address that answers are sent to.
 
@@ -60,9 +63,10 @@ def serve_command(
         serve_preview(campaign, port=port, ready=lambda link: _say_preview(campaign, link))
         return
 
-    def ready(address: str, link: str) -> None:
-        said = f"{campaign} is served at {address}\nadministration (this link works once): {link}"
-        show(Text(said, {"address": address, "link": link}))
+    def ready(address: str, link: str, listening: str) -> None:
+        behind = "" if address == listening else f" (the server listens at {listening})"
+        said = f"{campaign} is served at {address}{behind}\nadministration (this link works once): {link}"
+        show(Text(said, {"address": address, "link": link, "listening": listening}))
         flush_output()
 
     serve(
@@ -72,6 +76,7 @@ def serve_command(
         tls_cert=tls_cert,
         tls_key=tls_key,
         behind_proxy=behind_proxy,
+        public_url=public_url,
         ready=ready,
     )
 

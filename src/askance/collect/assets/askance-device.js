@@ -15,11 +15,16 @@
 export const FORMAT = "device/1";
 
 const HALF = 2 ** 32;
-const BITS = 62n; // thresholds are whole numbers over 2^62; the two lowest bits of a word are not looked at
-const HAIR = 1e-12; // what statistics may miss their bounds by, in shares of them: rounding
-const SLACK = 1e-12; // and their norm
-const ROUNDING = 1e-9; // and statistics that are listed
-const MOST_AT_ONCE = 8192; // words; WebCrypto gives 65,536 bytes at a time
+// thresholds are whole numbers over 2^62; the two lowest bits of a word are not looked at
+const BITS = 62n;
+// what statistics may miss their bounds by, in shares of them: rounding
+const HAIR = 1e-12;
+// and their norm
+const SLACK = 1e-12;
+// and statistics that are listed
+const ROUNDING = 1e-9;
+// words; WebCrypto gives 65,536 bytes at a time
+const MOST_AT_ONCE = 8192;
 
 /** Something that was refused: a description, a truth that it does not allow (never shown), or too few words. */
 export class DeviceError extends Error {
@@ -36,8 +41,10 @@ class TooFewWords extends DeviceError {}
 /** Words one after the other, in halves of 32 bits, which JavaScript compares and multiplies exactly. */
 class Words {
   constructor(halves, more = null) {
-    this.halves = halves; // low and high half of every word
-    this.more = more; // gives so many more words
+    // low and high half of every word
+    this.halves = halves;
+    // gives so many more words
+    this.more = more;
     this.at = 0;
     this.used = 0;
     this.low = 0;
@@ -66,7 +73,8 @@ class Words {
   /** A uniform whole number below a limit of at most 2^16, by Lemire's multiplication; unfair words are left aside. */
   below(limit) {
     const rest = HALF % limit;
-    const unfair = (rest * rest) % limit; // 2^64 mod limit
+    // 2^64 mod limit
+    const unfair = (rest * rest) % limit;
     for (;;) {
       this.next();
       const first = this.low * limit;
@@ -128,7 +136,8 @@ class Limits {
 }
 
 function threshold(text) {
-  const number = typeof text === "string" ? BigInt(text) : -1n; // a number of JSON would have been rounded
+  // a number of JSON would have been rounded
+  const number = typeof text === "string" ? BigInt(text) : -1n;
   if (number < 0n || number > 1n << BITS) throw new DeviceError("a threshold is no text of a whole number up to 2^62.");
   return number;
 }
@@ -410,7 +419,8 @@ export async function permanent(secret, campaign, question, description, truth) 
     try {
       return mapping.report(truth, words);
     } catch (error) {
-      if (!(error instanceof TooFewWords)) throw error; // else so many were left aside that more are wanted
+      // else so many were left aside that more are wanted
+      if (!(error instanceof TooFewWords)) throw error;
     }
   }
 }

@@ -6,12 +6,17 @@ import {
   shelf, speak,
 } from "./page.js";
 
-const FEW = 10; // stretches ahead, below which more are fetched
-const BREAK = 50; // answers after which a break is proposed
-const MOST_KEPT = 1000; // answers that can be undone
-const MOST_BUTTONS = 12; // numbers that can be tapped; longer stretches have steppers
+// stretches ahead, below which more are fetched
+const FEW = 10;
+// answers after which a break is proposed
+const BREAK = 50;
+// answers that can be undone
+const MOST_KEPT = 1000;
+// numbers that can be tapped; longer stretches have steppers
+const MOST_BUTTONS = 12;
 const MOST_SECONDS = 3599.9;
-const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
+// seconds between two tries, if nothing else says that there is a connection
+const LONGEST_WAIT = 60;
 
 // items: stretches with what was said of them, in order; at: the one that is shown; lines: what is not acknowledged yet.
 const state = { items: [], at: 0, lines: [], total: 0, seconds: 0, rested: 0, keys: true };
@@ -31,7 +36,8 @@ function save() {
   try {
     localStorage.setItem(place, JSON.stringify(state));
   } catch {
-    data.forgets = true; // storage is full or forbidden: the page says that it must stay open
+    // storage is full or forbidden: the page says that it must stay open
+    data.forgets = true;
   }
 }
 
@@ -370,7 +376,8 @@ async function begin() {
 function ownToken() {
   const letters = "abcdefghijklmnopqrstuvwxyz234567";
   const drawn = Array.from(crypto.getRandomValues(new Uint8Array(25)), (byte) => letters[byte & 31]).join("");
-  return `${drawn}a`; // the last letter has bits to spare
+  // the last letter has bits to spare
+  return `${drawn}a`;
 }
 
 async function open() {

@@ -4,7 +4,8 @@
 export const data = JSON.parse(document.querySelector('script[type="application/json"]').textContent);
 export const page = document.getElementById("page");
 export const spoken = { language: data.language };
-const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
+// milliseconds that a request gets before it is tried again
+const GIVE_UP = 30_000;
 const DRAWN = new Set(["svg", "g", "rect", "circle", "path", "text", "use"]);
 
 export function el(tag, attributes = {}, ...children) {
@@ -104,7 +105,8 @@ export async function keep(token, text) {
     if (text === null) localStorage.removeItem(await shelf(token));
     else localStorage.setItem(await shelf(token), text);
   } catch {
-    data.forgets = true; // storage is full or forbidden: the page says that it must stay open
+    // storage is full or forbidden: the page says that it must stay open
+    data.forgets = true;
   }
 }
 
@@ -125,7 +127,8 @@ export async function ask(address, body) {
     const told = await answer.json();
     return answer.status >= 500 || answer.status === 429 ? null : told;
   } catch {
-    return null; // no network, a tunnel, or somebody in between who speaks no JSON
+    // no network, a tunnel, or somebody in between who speaks no JSON
+    return null;
   }
 }
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from askance.categories import Label
 from askance.channels.device import device_description
 from askance.channels.finite import FiniteChannel
+from askance.collect.addresses import origin_of
 from askance.collect.campaign import Asked, Campaign, Texts
 from askance.collect.device_page import MODULE
 from askance.collect.dice import last_faces, parts_of, sides_of
@@ -50,12 +49,7 @@ def survey_file(campaign: Campaign, server: str) -> str:
             f"{campaign.name!r} is a campaign of {campaign.kind}; allowed: a survey, which alone has such a page.",
             remedy="Serve it with `askance collect serve`: the server tells devices, or who counts, what they need.",
         )
-    parts = urlsplit(server)
-    if parts.scheme not in ("http", "https") or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
-        raise InputError(
-            argument="server", got=server, allowed="scheme and host", remedy="Write https://collect.example.org."
-        )
-    origin = f"{parts.scheme}://{parts.netloc}"
+    origin = origin_of(server, "server")
     address = f"{origin}/v1/{campaign.name}/reports"
     return _page(campaign, campaign.languages[0], campaign.languages, address, origin).html
 

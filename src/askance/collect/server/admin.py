@@ -6,6 +6,7 @@ The password is kept as an scrypt hash. Sessions live in memory, in a cookie tha
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
@@ -27,7 +28,7 @@ from askance.collect.pages.dashboard import dashboard
 from askance.collect.pages.single_file import Page
 from askance.collect.progress import Progress
 from askance.collect.server.ingest import Ingest
-from askance.collect.server.limits import Rate, body_of
+from askance.collect.server.limits import Rate, body_of, connection_of
 from askance.collect.server.pages import page
 from askance.errors import AskanceError
 
@@ -39,6 +40,8 @@ SESSION_SECONDS = 12 * 3600.0
 # scrypt: about 50 ms and 32 MB a try.
 _COST: dict[str, Any] = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 1 << 26}
 _FORM_BYTES = 4096
+# Log-ins of one connection, and how many may wait at once for the one password that is looked at at a time.
+_PER_SECOND, _AT_ONCE, _MOST_WAITING = 0.2, 10, 16
 _ENDINGS = {"responses": "csv", "reports": "jsonl", "state": "state", "regions": "jsonl"}
 
 
@@ -71,7 +74,8 @@ class Admin:
         self._collection, self._ingest, self._secure, self._preview = collection, ingest, secure, preview
         self.key = secrets.token_urlsafe(32)
         self._sessions: dict[str, float] = {}  # and until when
-        self._tries = Rate(0.2, at_once=10)
+        self._tries = Rate(_PER_SECOND, at_once=_AT_ONCE)
+        self._trying, self._waiting = asyncio.Lock(), 0
         self.progress = Progress(collection)
 
     def routes(self) -> list[Route]:
@@ -125,8 +129,6 @@ class Admin:
         """The link that works once: sets the password."""
         fields = await _form(request)
         key, password = fields.get("key", ""), fields.get("password", "")
-        if not self._tries.allows("enter"):
-            return self._again(request, "", "Too many tries. Wait a little.", 429)
         if not self.key or not hmac.compare_digest(key.encode(), self.key.encode()):
             return self._again(request, "", "This link was used already, or is none. Start the server again.", 403)
         if len(password) < LEAST_PASSWORD:
@@ -139,10 +141,16 @@ class Admin:
 
     async def _login(self, request: Request) -> Response:
         password = (await _form(request)).get("password", "")
-        if not self._tries.allows("login"):
+        # By connection, so that nobody locks everybody out; together they take one processor at most.
+        if not self._tries.allows(connection_of(request)) or self._waiting >= _MOST_WAITING:
             return self._again(request, "", "Too many tries. Wait a little.", 429)
-        stored = (await run_in_threadpool(self._known)).get(ADMIN, b"")
-        given = await run_in_threadpool(password_hash, password, stored[:16].ljust(16))
+        self._waiting += 1
+        try:
+            async with self._trying:
+                stored = (await run_in_threadpool(self._known)).get(ADMIN, b"")
+                given = await run_in_threadpool(password_hash, password, stored[:16].ljust(16))
+        finally:
+            self._waiting -= 1
         if not stored or not hmac.compare_digest(given, stored):
             return self._again(request, "", "That is not the password.", 403)
         return self._entered()

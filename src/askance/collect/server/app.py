@@ -54,6 +54,7 @@ class Collector:
         with collection.opened(new=True) as store:
             salt = store.meta()[SALT]
         self._first_window = 0
+        self._asking, self._answers, self._is_well = asyncio.Lock(), 0, True
         self._writer = Writer(self._reopened, most_waiting=most_waiting)
         self.ingest = Ingest(collection, self._writer, salt)
         self.admin = Admin(collection, self.ingest, secure=secure, preview=preview)
@@ -120,9 +121,16 @@ class Collector:
         return JSONResponse(stretches_json(self.collection))
 
     async def _health(self, request: Request) -> Response:
-        try:
-            await run_in_threadpool(self.look)
-        except AskanceError:
+        asked = self._answers
+        async with self._asking:
+            if self._answers == asked:  # one look answers all who asked before it began
+                self._answers += 1
+                self._is_well = False
+                with contextlib.suppress(AskanceError):
+                    await run_in_threadpool(self.look)
+                    self._is_well = True
+            is_well = self._is_well
+        if not is_well:
             return busy(5, "the store does not answer.")
         return JSONResponse({"status": "ok", "campaign": self.collection.campaign.name})
 

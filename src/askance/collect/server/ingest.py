@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from askance.collect.collection import Collection
 from askance.collect.device_page import question_of
 from askance.collect.queue import Queue
-from askance.collect.server.limits import BodyTooLargeError, Rate, body_of, connection_of
+from askance.collect.server.limits import BodyTooLargeError, Rate, Room, body_of, connection_of
 from askance.collect.server.replies import busy, failure, reply
 from askance.collect.store import BusyError, Entry, Verdict, Writer
 from askance.collect.submission import Refusal
@@ -44,6 +44,7 @@ class Ingest:
     def __init__(self, collection: Collection, writer: Writer, salt: bytes) -> None:
         self._collection, self._writer, self._salt = collection, writer, salt
         self._rate = Rate(_PER_SECOND, _AT_ONCE)
+        self._room = Room()
         self.closed = False
         self.people: frozenset[bytes] = frozenset()
         counting = collection.campaign.counting
@@ -56,7 +57,9 @@ class Ingest:
         if request.headers.get("content-encoding", "identity") != "identity":
             return failure(415, "bodies are taken as they are, for packed ones have lengths that tell.")
         try:
-            body = await body_of(request)
+            body = await body_of(request, room=self._room)
+        except BusyError:
+            return busy(RETRY_BUSY, "too much is being sent at once; nothing of this was stored.")
         except BodyTooLargeError:
             return failure(413, "the body is too large; allowed: 8 MiB. Send fewer lines at a time.")
         try:

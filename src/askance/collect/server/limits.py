@@ -8,14 +8,29 @@ from collections.abc import Callable
 
 from starlette.requests import Request
 
+from askance.collect.store import BusyError
+
 #: Of a body, in bytes.
 MOST_BYTES = 8 << 20
+# Of a body that is taken whatever else is being sent, and of all bodies that are being sent beyond that.
+_SMALL_BYTES, _ROOM_BYTES = 64 << 10, 256 << 20
 # Connections that are remembered at once; the one that was quiet for longest is forgotten first.
 _MOST_KEYS = 4096
 
 
 class BodyTooLargeError(Exception):
     """More was sent than is taken at once."""
+
+
+class Room:
+    """Memory for bodies that are being sent.
+
+    Args:
+        left: bytes that there is room for.
+    """
+
+    def __init__(self, left: int = _ROOM_BYTES) -> None:
+        self.left = left
 
 
 class Rate:
@@ -52,15 +67,29 @@ def connection_of(request: Request) -> int:
     return hash(request.client)
 
 
-async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
-    """The body of a request; no more of it is read than is taken."""
+async def body_of(request: Request, most: int = MOST_BYTES, room: Room | None = None) -> bytes:
+    """The body of a request; no more of it is read than is taken.
+
+    Raises:
+        BodyTooLargeError: it is longer than `most`.
+        BusyError: it is not small, and others that are being sent at the same time fill the room.
+    """
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > most:
         raise BodyTooLargeError
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > most:
-            raise BodyTooLargeError
-        pieces.append(piece)
-    return b"".join(pieces)
+    pieces, size, held = [], 0, 0
+    try:
+        async for piece in request.stream():
+            size += len(piece)
+            if size > most:
+                raise BodyTooLargeError
+            if room is not None and size > _SMALL_BYTES:
+                if room.left < len(piece):
+                    raise BusyError("too much is being sent.", remedy="Send it again in a second.")
+                room.left -= len(piece)
+                held += len(piece)
+            pieces.append(piece)
+        return b"".join(pieces)
+    finally:
+        if room is not None:
+            room.left += held

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
+from askance.collect.addresses import origin_of
 from askance.collect.collection import Collection
 from askance.collect.server.app import Collector
 from askance.collect.server.preview import Preview
@@ -62,7 +63,8 @@ def serve(
     tls_cert: Path | None = None,
     tls_key: Path | None = None,
     behind_proxy: bool = False,
-    ready: Callable[[str, str], None] = lambda address, link: None,
+    public_url: str | None = None,
+    ready: Callable[[str, str, str], None] = lambda address, link, listening: None,
 ) -> None:
     """Serve a campaign; returns when a signal said stop, and all that was accepted is written.
 
@@ -73,13 +75,23 @@ def serve(
         tls_cert: certificate, a PEM file.
         tls_key: its key.
         behind_proxy: that a proxy in front of the server speaks TLS. Such a proxy may keep addresses and times.
-        ready: is told the address of the campaign, and the link for its administration, which works once.
+        public_url: the address that people see, where it is another one, as https://collect.example.org.
+        ready: is told the address of the campaign, the link for its administration, which works once, and the address
+            that the server listens at.
     """
     require_safe(host, tls_cert, tls_key, behind_proxy=behind_proxy)
+    public = None if public_url is None else f"{origin_of(public_url, 'public_url', ['https'], alone=True)}/"
+    if public is not None and tls_cert is None and not behind_proxy:
+        raise InputError(
+            "is given, but nobody speaks TLS",
+            argument="public_url",
+            remedy="Say behind_proxy where a proxy does, or give tls_cert and tls_key.",
+        )
     collector = Collector(collection, secure=tls_cert is not None or behind_proxy)
 
-    def started(address: str) -> None:
-        ready(address, f"{address}admin/enter?key={collector.admin.key}")
+    def started(listening: str) -> None:
+        address = public or listening
+        ready(address, f"{address}admin/enter?key={collector.admin.key}", listening)
 
     _run(configuration(collector, tls_cert, tls_key), host, port, started)
 

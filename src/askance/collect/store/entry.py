@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -28,6 +28,23 @@ def token_hash(token: bytes, salt: bytes) -> bytes:
     '9ff79366'
     """
     return hmac.digest(salt, token, "sha256")
+
+
+def require_hashes(hashes: Iterable[bytes]) -> list[bytes]:
+    """Hashes of tokens, each once, in no order of time."""
+    known = sorted(set(hashes))
+    if any(len(hash) != HASH_BYTES for hash in known):
+        raise InputError("are no hashes", argument="hashes", allowed=f"{HASH_BYTES} bytes each, of token_hash")
+    return known
+
+
+def hashes_in(listed: bytes) -> frozenset[bytes]:
+    """Hashes that are kept one after the other.
+
+    >>> len(hashes_in(bytes(range(64))))
+    2
+    """
+    return frozenset(listed[i : i + HASH_BYTES] for i in range(0, len(listed), HASH_BYTES))
 
 
 class Entry(NamedTuple):

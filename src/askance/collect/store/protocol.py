@@ -79,6 +79,12 @@ class Store(Protocol):
             InputError: one of these three is there already, with another value, and so are answers.
         """
 
+    def set_first(self, name: str, value: bytes) -> bytes:
+        """Remember something of the campaign unless somebody else did before; what is remembered."""
+
+    def add_people(self, hashes: Iterable[bytes]) -> None:
+        """Let people count, by the `token_hash` of their tokens, which are never spent ("people" among `meta`)."""
+
     def add_tokens(self, hashes: Iterable[bytes]) -> None:
         """Issue tokens, by their `token_hash`; those that were issued before stay as they are."""
 

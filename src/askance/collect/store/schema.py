@@ -21,5 +21,5 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
 )
 #: Rows of `meta` that a store itself reads: the version of its tables, the campaign that it belongs to, whether the
-#: campaign takes no more, how many entries were withdrawn.
-VERSION, FINGERPRINT, CLOSED, WITHDRAWN = "schema", "fingerprint", "closed", "withdrawn"
+#: campaign takes no more, how many entries were withdrawn, hashes of the tokens of those who count.
+VERSION, FINGERPRINT, CLOSED, WITHDRAWN, PEOPLE = "schema", "fingerprint", "closed", "withdrawn", "people"

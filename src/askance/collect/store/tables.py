@@ -14,9 +14,9 @@ import numpy as np
 
 from askance._checks import shown
 from askance.collect.store.decision import ALL, Decision, Tallies, added, decide, merged
-from askance.collect.store.entry import HASH_BYTES, Entry, Verdict, require_entries
+from askance.collect.store.entry import Entry, Verdict, hashes_in, require_entries, require_hashes
 from askance.collect.store.protocol import Sums, SumsOf, TokenCount
-from askance.collect.store.schema import CLOSED, FINGERPRINT, STEPS, VERSION, WITHDRAWN
+from askance.collect.store.schema import CLOSED, FINGERPRINT, PEOPLE, STEPS, VERSION, WITHDRAWN
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 
 # Entries are read in pages of so many, and deleted in as many.
@@ -240,11 +240,24 @@ class TableStore(ABC):
                 )
             self._write(_INSERT_META, [(name, value)])
 
+    def set_first(self, name: str, value: bytes) -> bytes:
+        """Remember something of the campaign unless somebody else did before; what is remembered."""
+        with self._transaction():
+            known = self.meta().get(name)
+            if known is None:
+                self._write(_INSERT_META, [(name, value)])
+            return value if known is None else known
+
+    def add_people(self, hashes: Iterable[bytes]) -> None:
+        """Let people count, by the `token_hash` of their tokens: in one transaction, or one of two loses some."""
+        more = require_hashes(hashes)
+        with self._transaction():
+            everybody = hashes_in(self.meta().get(PEOPLE, b"")).union(more)
+            self._write(_INSERT_META, [(PEOPLE, b"".join(sorted(everybody)))])  # in no order of time
+
     def add_tokens(self, hashes: Iterable[bytes]) -> None:
         """Issue tokens, by their `token_hash`; those that were issued before stay as they are."""
-        rows = [(hash,) for hash in sorted(set(hashes))]
-        if any(len(hash) != HASH_BYTES for (hash,) in rows):
-            raise InputError("are no hashes", argument="hashes", allowed=f"{HASH_BYTES} bytes each, of token_hash")
+        rows = [(hash,) for hash in require_hashes(hashes)]
         with self._transaction():
             self._write("INSERT INTO tokens VALUES (?, 0) ON CONFLICT (hash) DO NOTHING", rows)
 

@@ -29,6 +29,7 @@ class ConfidenceSequence(Result, Tabulated):
         confidence: that an interval holds at all looks, of every name by itself.
         notes: what a reader should know.
         alarms: what a reader must know first.
+        are_answers: whether everybody has exactly one of the names, so that of two the other share follows.
     """
 
     of: Literal["share", "coefficient"]
@@ -43,6 +44,7 @@ class ConfidenceSequence(Result, Tabulated):
     confidence: float
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
+    are_answers: bool = False
 
     @property
     def expected_reach(self) -> FloatArray:

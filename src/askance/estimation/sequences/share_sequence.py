@@ -16,7 +16,7 @@ from askance.estimation.sequences.bounded_values import values_of
 from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
 from askance.estimation.sequences.stakes import Stakes
 from askance.evidence.responses import Responses
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_statistics
 
 
 def share_sequence(
@@ -82,6 +82,7 @@ def share_sequence(
         stakes.first_look,
         confidence,
         alarms=_alarms(names, doubts),
+        are_answers=not of_statistics(evidence),
     )
 
 
