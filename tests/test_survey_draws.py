@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from askance.collect.collection import CLOSED
+
 from .browsers import started_browser, visit
 from .collectors import SURVEY, TOKENS, collection_in, served
 from .respondents import SAY, Person
@@ -158,7 +160,8 @@ def test_what_a_closed_survey_never_takes_is_not_left_on_the_device(browser: Any
     with served(collection_in(tmp_path)) as running, visit(browser) as context:
         person = Person(context, running)
         person.answer()
-        running.collector.ingest.closed = True
+        with running.collection.opened() as store:  # which decides what is taken
+            store.set_meta(CLOSED, b"1")
         person.go_on()
         person.heading(SAY["closed_title"])
         assert person.page.evaluate("() => localStorage.length") == 0
