@@ -20,7 +20,7 @@ from askance.formats.disk import as_path, whole_file
 TOKEN_BYTES = 16
 #: Characters of a token as people see it.
 TOKEN_LETTERS = 26
-_LINK_REMEDY = "A token stands behind the # of its link; give the address of the page, https://survey.example/."
+_LINK_REMEDY = "Tokens are written behind a # of their own. Write https://survey.example/."
 #: Tokens that are made at a time.
 MOST_TOKENS = 1_000_000
 
