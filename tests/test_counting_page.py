@@ -284,7 +284,8 @@ def test_a_code_a_second_window_and_the_end(browser: Any, tmp_path: Path) -> Non
             (token,) = collection.issue_tokens(store, 1)
         running.client.get("/healthz").raise_for_status()
         person = Counter(context, running)
-        for code, error in (("short", SAY["code_wrong"]), ("a" * 26, SAY["foreign"])):
+        mistyped = ("a" * 25 + "b", SAY["code_wrong"])  # the last letter has bits to spare
+        for code, error in (("short", SAY["code_wrong"]), mistyped, ("a" * 26, SAY["foreign"])):
             person.heading(SAY["code_title"])
             person.page.locator("#code").fill(code)
             person.go_on()
