@@ -68,7 +68,7 @@ class Recorded:
 
 def truths_of(channel: Any) -> list[list[Any]]:
     """Truths that differ as much as can be: numbers as lists, also of whole numbers where they are whole, and arrays,
-    also of true and false.
+    also of true and false or of whole numbers.
 
     An array is read by another way than a list; what matters is that the numbers in it make no difference.
     """
@@ -77,7 +77,9 @@ def truths_of(channel: Any) -> list[list[Any]]:
         return [extreme]
     whole = [[int(number) for number in truth] for truth in extreme if all(float(x).is_integer() for x in truth)]
     flags = [np.array(truth) == 1 for truth in whole if set(truth) <= {0, 1}] if channel.kind == "per-value" else []
-    return [[*extreme, *whole], [np.array(truth) for truth in extreme], *([flags] if len(flags) > 1 else [])]
+    counts = [np.array(truth) for truth in whole]
+    arrays = [group for group in (flags, counts) if len(group) > 1]
+    return [[*extreme, *whole], [np.array(truth) for truth in extreme], *arrays]
 
 
 @pytest.mark.parametrize("name", CHANNELS)

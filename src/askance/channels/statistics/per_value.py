@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -48,6 +47,7 @@ from askance.channels.statistics.calibration import calibrate, calibrate_for_den
 from askance.channels.statistics.choices import BOUNDS, CALIBRATION, DIM, SPENT, require_calibration, require_choice
 from askance.channels.statistics.domains import BinaryDomain, BoundedDomain, Domain, ListedDomain
 from askance.channels.statistics.flips import Flips, draw_dense_bits
+from askance.channels.statistics.quick_reading import read_quickly
 from askance.channels.statistics.reports import bits_as_json
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.words import Words
@@ -60,7 +60,6 @@ _ENUMERATED_ENTRIES = 1 << 14
 _SLACK = Fraction(1, 5 * 10**11)
 # Statistics may differ from a listed one by this share of their bound: rounding, not other statistics.
 _ROUNDING = 1e-9
-_TRUE_OR_FALSE = np.dtype(bool)
 # In bits; longer ratios are known by their logarithm.
 _LONGEST_RATIO = 1 << 17
 
@@ -286,7 +285,7 @@ class PerValue(BitStatistics, HasReportLikelihood):
 
     def _read_one(self, truth: ArrayLike) -> AnyArray:
         """Which statistics are 1, or T of all of them, shape (d,)."""
-        row = _read_quickly(truth)
+        row = read_quickly(truth, whole=self._bounds.binary and self._bounds.plain)
         if row is None:
             row = as_floats(truth, "the statistics", secret=True)
         if row.shape != (self.dimension,) or self._possible is not None or not self._bounds.binary:
@@ -431,25 +430,3 @@ class PerValue(BitStatistics, HasReportLikelihood):
         possible = None if self._possible is None else self._possible.tolist()
         norm = [str(self.max_l1_norm), bool(self._exact_norm), self._bounds.binary]
         return self.dimension, self.flips.keep, self.flips.raised, norm, possible, self._bounds.edges()
-
-
-def _read_quickly(truth: object) -> AnyArray | None:
-    """A list, or an array of true and false or of whole numbers that are 0 and 1, without what reading anything costs.
-
-    How the numbers of a list are written makes no difference: 1, 1.0 and True take the same steps. None of anything
-    else: texts, and what is missing, are read with care, and refused there.
-    """
-    if type(truth) is list:
-        try:
-            return np.frombuffer(array("d", truth))
-        except (TypeError, OverflowError):
-            return None
-    if type(truth) is not np.ndarray:
-        return None
-    kind = truth.dtype
-    if kind is _TRUE_OR_FALSE:
-        return truth
-    if kind.kind not in "iu":
-        return None
-    ones = truth.astype(_TRUE_OR_FALSE)
-    return ones if ones.astype(kind).tobytes() == truth.tobytes() else None
