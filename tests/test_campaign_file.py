@@ -40,6 +40,11 @@ def test_a_survey_is_what_its_file_says(tmp_path: Path) -> None:
     assert list(campaign.by_name["often"].options) == ["never", "once", "very often"]
 
 
+def test_a_range_may_be_as_wide_as_it_likes(tmp_path: Path) -> None:
+    wide = read_campaign(_written(tmp_path, SURVEY.replace("range = [16, 105]", f"range = [{-(10**15)}, {10**15}]")))
+    assert wide.by_name["age"].values == range(-(10**15), 10**15 + 1)
+
+
 def test_the_level_of_all_questions_is_the_product_of_their_ratios(tmp_path: Path) -> None:
     campaign = read_campaign(_written(tmp_path, SURVEY))
     often = RandomizedResponse("1/2", outputs=3).largest_ratio()

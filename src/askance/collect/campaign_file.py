@@ -229,7 +229,7 @@ def _question(table: TomlTable, languages: Sequence[str], kind: str) -> Asked:
         with table.at():
             raise InputError("it has no design: devices send noised reports only.", remedy=_EXAMPLE)
     values = () if channel is not None else _values(table)
-    labels = list(channel.outputs.labels) if isinstance(channel, FiniteChannel) else list(values)
+    labels = channel.outputs.labels if isinstance(channel, FiniteChannel) else values
     for label in labels if kind == "survey" and not isinstance(values, range) else ():
         if why := label_refusal(label):
             table.refuse(
