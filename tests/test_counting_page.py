@@ -21,7 +21,7 @@ from .annotators import annotators
 from .browsers import barriers, started_browser, visit
 from .collectors import COUNTING, served
 from .respondents import Person
-from .test_cli import call, parsed
+from .test_cli import parsed, spawn
 from .test_survey_barriers import press_until, small_targets
 from .test_survey_html import LANGUAGES, MOST_BYTES, digests
 
@@ -171,7 +171,7 @@ def test_a_hundred_stretches_through_tunnels(browser: Any, tmp_path: Path) -> No
     path = tmp_path / "counts.jsonl"
     assert len(person.said) == 100
     assert exported(collection, path) == {words: told for words, told in person.said.items() if told is not None}
-    trained = parsed(call("train", str(path), "-o", str(tmp_path / "tagger.askance"), "--json"))
+    trained = parsed(spawn("train", str(path), "-o", str(tmp_path / "tagger.askance"), "--json"))
     assert trained["regions"] + trained["labelled_tokens"] == 90  # of a hundred, ten were skipped
 
 
