@@ -51,11 +51,11 @@ processors: $(VENV)/.installed-dev ## the numerical tests, and once the pages, a
 	$(PROCESSOR) haswell sh -c '$(AGAIN) --numerical core'
 	$(PROCESSOR) generic sh -c '$(AGAIN) --numerical all -m "integration or not integration"'
 
-$(VENV)/.installed-spark: $(VENV)/.installed-dev
-	$(PIP) --editable '.[spark]'
+$(VENV)/.installed-integration: $(VENV)/.installed-dev
+	$(PIP) --editable '.[spark]' playwright
 	@touch $@
 
-integration: $(VENV)/.installed-spark ## tests that kill processes, and the paper quickly; says what was left out, and what it needs
+integration: $(VENV)/.installed-integration ## tests that kill processes, in browsers and databases, and the paper quickly; says what was left out, and what it needs
 	$(BIN)/python -m pytest -m integration -rs $$(grep -l mark.integration tests/test_*.py)
 
 # One test file traces Python itself, which two cannot do at once.

@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from . import missing
 from .signals import PATIENCE
 
 _QUIET = ("gpu", "background-networking", "component-update", "sync", "quic")
@@ -28,11 +27,14 @@ _AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 @contextmanager
 def started_browser() -> Iterator[Any]:
     """A browser, and the profiles of devices in `devices`; skipped where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright: pip install playwright")
+    try:
+        from playwright import sync_api
+    except ImportError:
+        missing.skip("there is no playwright: pip install playwright")
     chromium = shutil.which("chromium")
     if chromium is None:
-        pytest.skip("there is no chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
+        missing.skip("there is no chromium: apt-get install chromium")
+    with sync_api.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         browser.profiles = started.devices
         yield browser
@@ -60,12 +62,12 @@ def visit(browser: Any, **options: Any) -> Iterator[Any]:
 def _axe() -> str:
     npm = shutil.which("npm")
     if npm is None:
-        pytest.skip("there is no npm to fetch axe-core with")
+        missing.skip("there is no npm to fetch axe-core with")
     with tempfile.TemporaryDirectory() as folder:
         fetched = subprocess.run([npm, "pack", "--silent", _AXE], cwd=folder, capture_output=True, check=False)
         packed = next(Path(folder).glob("*.tgz"), None)
         if fetched.returncode or packed is None:
-            pytest.skip(f"{_AXE} is not to be had")
+            missing.skip(f"{_AXE} is not to be had")
         assert hashlib.sha256(packed.read_bytes()).hexdigest() == _AXE_DIGEST
         with tarfile.open(packed) as archive:
             file = archive.extractfile("package/axe.min.js")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import missing
 from tests.signals import PATIENCE
 
 # PostgreSQL does not run as root: tests that do lend it this user.
@@ -122,7 +123,7 @@ def private_cluster() -> Iterator[Cluster]:
     """A cluster that runs while the block does. Its folder has a short name: those of sockets are limited."""
     programs = binaries()
     if programs is None:
-        pytest.skip("there is no PostgreSQL here: initdb is not on the path, nor in /usr/lib/postgresql")
+        missing.skip("there is no PostgreSQL here: initdb is not on the path, nor in /usr/lib/postgresql")
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     folder = Path(tempfile.mkdtemp(prefix="askance-pg-"))
     cluster = Cluster(folder, programs)

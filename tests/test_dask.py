@@ -6,9 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from askance.formats import aggregate, write_reports
 from askance.scale import Dask
 from askance.survey import regress
 from tests import people_files
-from tests.clusters import cluster, is_alive, kill_worker
+from tests.clusters import DaskFailingBetween, DaskFailingInside, cluster, is_alive
 from tests.regressions import surveyed
 from tests.test_spread_aggregation import written
 
@@ -45,20 +43,6 @@ def bytes_of(fit: Any) -> bytes:
     return fit.theta.tobytes() + fit.covariance.tobytes()  # type: ignore[no-any-return]
 
 
-class Failing(Dask):
-    """A cluster of which a worker is killed after so many passes."""
-
-    def __init__(self, client: Client, after: int) -> None:
-        super().__init__(client)
-        self.left, self.killed = after, 0
-
-    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
-        if self.left == 0:
-            self.killed = kill_worker(self)
-        self.left -= 1
-        return super()._fold(parts, work, merge)
-
-
 def test_a_map_keeps_the_order_of_items(engine: Dask) -> None:
     assert engine.map(abs, range(-40, 0)) == list(range(40, 0, -1))
 
@@ -78,7 +62,7 @@ def test_parts_that_moved_to_another_worker_change_no_bit(engine: Dask, wanted: 
 
 
 def test_a_worker_killed_after_six_passes_changes_no_bit(engine: Dask, wanted: bytes) -> None:
-    failing = Failing(engine.client, after=6)
+    failing = DaskFailingBetween(engine.client)
     held = on_engine(EVIDENCE, failing, 1)
     assert bytes_of(estimate(MODEL, held)) == wanted
     assert failing.killed
@@ -86,31 +70,12 @@ def test_a_worker_killed_after_six_passes_changes_no_bit(engine: Dask, wanted: b
     assert held.passes[0] > 7
 
 
-class FailingInside(Dask):
-    """A cluster of which a worker is killed while it works."""
-
-    killed = 0
-
-    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
-        killer = threading.Thread(target=self._kill)
-        killer.start()
-        try:
-            return super()._fold(parts, work, merge)
-        finally:
-            killer.join()
-
-    def _kill(self) -> None:
-        while not any(self.client.processing().values()):
-            time.sleep(0.001)
-        self.killed = kill_worker(self)
-
-
 def test_a_worker_killed_in_the_middle_of_aggregate_changes_no_bit(engine: Dask, tmp_path: Path) -> None:
     channel, rng = RandomizedResponse("1/2", outputs=["no", "yes"]), np.random.default_rng(5)
     paths = [tmp_path / f"{number}.jsonl" for number in range(24)]
     for path in paths:
         write_reports(path, channel.simulate(rng.choice(["no", "yes"], 5_000), rng), channel=channel)
-    failing = FailingInside(engine.client)
+    failing = DaskFailingInside(engine.client)
     for name, added in (("here", aggregate(paths)), ("there", aggregate(paths, engine=failing))):
         save(added.evidence, tmp_path / name)
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
@@ -134,7 +99,7 @@ def test_rows_of_files_give_the_bits_of_one_process(engine: Dask, tmp_path: Path
     options: dict[str, Any] = {"arm": "arm", "missing": "drop", "weights": "weight", "cluster": "town"}
     formula = "said ~ scale(age) + region"
     here = regress(formula, paths, people_files.DESIGNS, **options)
-    failing = Failing(engine.client, after=6)
+    failing = DaskFailingBetween(engine.client)
     there = regress(formula, paths[::-1], people_files.DESIGNS, engine=failing, **options)
     assert bytes_of(there) == bytes_of(here)
     assert failing.killed

@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import missing
 from tests.collectors import collection_in, line_of
 from tests.pages import ROOT, blocks_of
 from tests.signals import PATIENCE, end_by, start
@@ -99,7 +100,7 @@ class Proxied:
 def _proxied(folder: Path) -> Iterator[Proxied]:
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
-        pytest.skip("there is no nginx: apt-get install nginx")
+        missing.skip("there is no nginx: apt-get install nginx-light")
     certificate(folder)
     inside = folder / "nginx"
     inside.mkdir()

@@ -18,6 +18,7 @@ from askance import CliqueRelease, PerValue, RandomizedResponse, SubsetSelection
 from askance.channels import AnyChannel, device_description, permanent_words
 from askance.formats.vectors import device_vectors, example_channels
 
+from . import missing
 from .browsers import started_browser
 from .signals import PATIENCE
 
@@ -85,7 +86,7 @@ def test_words_come_from_webcrypto_alone() -> None:
 def node(tmp_path: Path) -> Callable[[str], str]:
     found = shutil.which("node")
     if found is None:
-        pytest.skip("there is no node")
+        missing.skip("there is no node: apt-get install nodejs")
     (tmp_path / "askance-device.mjs").write_text(module(), encoding="utf-8")
     shutil.copy(CHECK, tmp_path / CHECK.name)
 

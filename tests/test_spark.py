@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,15 +19,14 @@ from askance.evidence.held import on_engine
 from askance.formats import aggregate
 from askance.scale import Spark
 from askance.survey import regress
-from tests import people_files
-from tests.clusters import is_alive
+from tests import missing, people_files
+from tests.clusters import Failing, FailingBetween, FailingInside, is_alive
 from tests.regressions import surveyed
 from tests.test_engines import PARTITIONINGS, bytes_of
 from tests.test_spread_aggregation import DIVISIONS, state_of, written
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17: openjdk-17-jre-headless"),
     # Of Spark itself, which tests with other settings.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
@@ -43,7 +39,12 @@ LITTLE = "0.01"
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Spark]:
-    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install 'askance[spark]'")
+    try:
+        from pyspark import sql
+    except ImportError:
+        missing.skip("there is no Spark: pip install 'askance[spark]'")
+    if shutil.which("java") is None:
+        missing.skip("there is no Java 17, which Spark needs: apt-get install openjdk-17-jre-headless")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # Two threads, and tasks that fail are tried again, as a cluster does.
     builder: Any = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
@@ -58,51 +59,38 @@ def wanted() -> bytes:
     return bytes_of(estimate(MODEL, EVIDENCE))
 
 
-def workers() -> list[psutil.Process]:
-    """Processes of Python that do the work of the JVM."""
-    below = psutil.Process().children(recursive=True)
-    daemons = [process for process in below if "pyspark.daemon" in process.cmdline()]
-    return [worker for daemon in daemons for worker in daemon.children()]
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    """Processes that it began and that have not ended; they come and go while this looks."""
+    begun = process.children(recursive=True)
+    return [one for one in begun if is_alive(one.pid)]
 
 
-def kill_worker() -> int:
-    """End one of them by its process id, as a machine that fails would."""
-    (worker, *_) = workers()
-    os.kill(worker.pid, signal.SIGKILL)
-    return int(worker.pid)
+def _is_daemon(process: psutil.Process) -> bool:
+    try:
+        return "pyspark.daemon" in process.cmdline()
+    except psutil.NoSuchProcess:  # it has ended since
+        return False
 
 
-class Failing(Spark):
-    """Two threads, one of which loses its process after so many passes."""
+class SparkWithWorkers(Failing, Spark):
+    """Two threads, whose processes of Python a test can end."""
 
-    def __init__(self, session: Any, after: int) -> None:
-        super().__init__(session)
-        self.left, self.killed = after, 0
+    def worker(self) -> int:
+        daemons = [process for process in _below(psutil.Process()) if _is_daemon(process)]
+        # Those that work are forks of one that does not.
+        forks = [fork for daemon in daemons for fork in _below(daemon)]
+        return forks[0].pid if forks else 0
 
-    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        if self.left == 0:
-            self.killed = kill_worker()
-        self.left -= 1
-        return super()._fold(parts, work, merge)
+    def is_at_work(self) -> bool:
+        return bool(self.context.statusTracker().getActiveStageIds())
 
 
-class FailingInside(Spark):
-    """One of the processes is killed while it works."""
+class Between(FailingBetween, SparkWithWorkers):
+    """Dies between passes."""
 
-    killed = 0
 
-    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        killer = threading.Thread(target=self._kill)
-        killer.start()
-        try:
-            return super()._fold(parts, work, merge)
-        finally:
-            killer.join()
-
-    def _kill(self) -> None:
-        while not (self.context.statusTracker().getActiveStageIds() and workers()):
-            time.sleep(0.001)
-        self.killed = kill_worker()
+class Inside(FailingInside, SparkWithWorkers):
+    """Dies while it works."""
 
 
 @pytest.mark.parametrize("blocks", PARTITIONINGS)
@@ -119,7 +107,7 @@ def test_spilling_changes_no_bit(engine: Spark) -> None:
 
 
 def test_a_process_killed_after_six_passes_changes_no_bit(engine: Spark, wanted: bytes) -> None:
-    failing = Failing(session_of(engine), after=6)
+    failing = Between(session_of(engine))
     held = on_engine(EVIDENCE, failing, 1)
     assert bytes_of(estimate(MODEL, held)) == wanted
     assert failing.killed
@@ -143,7 +131,7 @@ def test_five_divisions_give_the_state_of_one_process(engine: Spark, ends: tuple
 
 def test_a_process_killed_in_the_middle_of_aggregate_changes_no_bit(engine: Spark, tmp_path: Path) -> None:
     paths = written(tmp_path, *DIVISIONS[-1])
-    failing = FailingInside(session_of(engine))
+    failing = Inside(session_of(engine))
     assert state_of(aggregate(paths, engine=failing), tmp_path) == state_of(aggregate(paths), tmp_path)
     assert failing.killed
     assert not is_alive(failing.killed)

@@ -32,10 +32,9 @@ from askance.text.counts.held_regions import HeldLikelihood, HeldRegions
 from askance.text.counts.likelihood import CountLikelihood
 from askance.text.node.model import log_probabilities
 from askance.text.tagger.held_files import TrainingFiles
-from tests.clusters import cluster, is_alive
+from tests.clusters import DaskFailingBetween, cluster, is_alive
 from tests.small_corpus import TAGS, TEST, TRAIN, counted
 from tests.test_cli import call
-from tests.test_dask import Failing
 
 RATES = {"ann": Miscounts(0.1, 0.05)}
 
@@ -166,7 +165,8 @@ def test_a_cluster_gives_the_bits_of_one_process(dask: Dask, tmp_path: Path) -> 
 def test_a_killed_worker_changes_no_bit(dask: Dask, tmp_path: Path) -> None:
     paths = divided(counted(), 4, tmp_path)
     wanted = saved(CountTagger("node").fit(paths, engine=Here()), tmp_path)
-    failing = Failing(dask.client, after=12)
+    failing = DaskFailingBetween(dask.client)
+    failing.left = 12
     assert saved(CountTagger("node").fit(paths, engine=failing), tmp_path) == wanted
     assert failing.killed
     assert not is_alive(failing.killed)
