@@ -1,4 +1,4 @@
-"""Run the checks: `python -m acceptance [--only NAME] [--simulations N] [--seed N] [--engine NAME] [--json]`.
+"""Run the checks: `python -m acceptance [--only NAME] [--simulations N] [--seed N] [--engine NAME] [--store] [--json]`.
 
 Shares of intervals that hold the truth come with a false-alarm rate: the probability that one of them leaves its range
 by chance although all true rates are 95 %. With 2,000 surveys a figure leaves 93.5–96.5 % with probability 1.8·10⁻³,
@@ -12,9 +12,11 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.origin import origin_of
 
 import acceptance.chain
 import acceptance.conditional_fields
@@ -36,9 +38,11 @@ import acceptance.statistics_channels
 import acceptance.tagger
 import acceptance.together
 import acceptance.two_stage  # noqa: F401 - importing enters their checks
-from acceptance.check import CHECKS
+from acceptance.check import CHECKS, Figure
+from acceptance.record import HOME, Record, alarms, render, stored, told
 from askance.errors import InputError
 from askance.scale import engine_of
+from askance.scale.shipping import Sender
 
 
 def main() -> int:
@@ -53,40 +57,53 @@ def main() -> int:
         help="where simulated surveys run, with the same figures: here:PROCESSES, dask, dask://HOST:PORT or spark "
         "(default: in this process)",
     )
+    parser.add_argument("--store", action="store_true", help="keep the figures: results/ and RESULTS.md of --out")
+    parser.add_argument("--missing", action="store_true", help="run only what has no stored figures: goes on")
+    parser.add_argument("--render", action="store_true", help="write RESULTS.md from stored figures; measure nothing")
+    parser.add_argument("--out", type=Path, default=HOME, metavar="DIRECTORY", help="instead of acceptance/")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
+    if arguments.render:
+        render(CHECKS, arguments.out)
+        return 0
     try:
         engine = engine_of(arguments.engine)
     except InputError as error:
         parser.error(str(error))
-    figures = []
+    known = stored(arguments.out) if arguments.missing else {}
     with engine:
-        for name in arguments.only or CHECKS:
-            started, spent = time.perf_counter(), time.process_time()
-            for figure in CHECKS[name](np.random.default_rng(arguments.seed), arguments.simulations, engine):
-                figures.append(figure)
-                if not arguments.json:
-                    state = "met   " if figure.met else "MISSED"
-                    wanted = f"[{figure.low:g}, {figure.high:g}]"
-                    print(
-                        f"{state} {name:10} {figure.value:8.4f} in {wanted:14} {figure.case}  ({figure.note})",
-                        flush=True,
-                    )
-            elapsed, own = time.perf_counter() - started, time.process_time() - spent
-            print(f"{name}: {elapsed:.0f} s, {own:.0f} s of CPU in this process", file=sys.stderr)
+        figures = [
+            figure
+            for name in arguments.only or CHECKS
+            if name not in known
+            for figure in _figures(name, arguments, engine)
+        ]
     if arguments.json:
-        told = [{**asdict(figure), "met": figure.met, "false_alarm": figure.false_alarm} for figure in figures]
-        print(json.dumps(told, indent=2))
-    alarms = [figure.false_alarm for figure in figures if figure.false_alarm is not None]
-    if alarms:
-        print(
-            f"false alarms: were all intervals right 95 % of the time, one of {len(alarms)} shares of intervals would "
-            f"leave its range by chance with probability {min(sum(alarms), 1.0):.2g} at most (binomial, their sum)",
-            file=sys.stderr,
-        )
+        print(json.dumps([told(figure) for figure in figures], indent=2))
+    print(alarms(figures), file=sys.stderr)
     missed = sum(not figure.met for figure in figures)
     print(f"{len(figures) - missed} passed, {missed} failed", file=sys.stderr)
     return 1 if missed else 0
+
+
+def _figures(name: str, arguments: argparse.Namespace, engine: Sender) -> Iterator[Figure]:
+    """Those of one check, printed as they are measured; stored when all are there."""
+    origin = origin_of(
+        f"python -m acceptance --only {name} --simulations {arguments.simulations} --seed {arguments.seed}"
+    )
+    started, spent, figures = time.perf_counter(), time.process_time(), []
+    for figure in CHECKS[name](np.random.default_rng(arguments.seed), arguments.simulations, engine):
+        figures.append(figure)
+        if not arguments.json:
+            state = "met   " if figure.met else "MISSED"
+            wanted = f"[{figure.low:g}, {figure.high:g}]"
+            print(f"{state} {name:10} {figure.value:8.4f} in {wanted:14} {figure.case}  ({figure.note})", flush=True)
+        yield figure
+    elapsed, own = time.perf_counter() - started, time.process_time() - spent
+    print(f"{name}: {elapsed:.0f} s, {own:.0f} s of CPU in this process", file=sys.stderr)
+    if arguments.store:
+        Record(name, origin, elapsed, tuple(figures)).save(arguments.out)
+        render(CHECKS, arguments.out)
 
 
 if __name__ == "__main__":

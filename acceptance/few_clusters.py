@@ -61,7 +61,7 @@ def survey(sizes: str, method: str, rng: np.random.Generator) -> dict[str, float
     }
 
 
-@survey_check("few clusters")
+@survey_check("few-clusters")
 def few_clusters(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """12 clusters: 95 % intervals of coefficients and of the share, and tests of two coefficients at once.
 
@@ -75,5 +75,5 @@ def few_clusters(rng: np.random.Generator, simulations: int, engine: Sender) -> 
             note = f"repaired {repaired:.1%}, mean df {np.round(freedom, 1).tolist()}"
             for name, holds in found.items():
                 yield Figure(
-                    "few clusters", f"{sizes}, {method}, {name}", float(holds.mean()), 0.925, 0.975, note, len(holds)
+                    "few-clusters", f"{sizes}, {method}, {name}", float(holds.mean()), 0.925, 0.975, note, len(holds)
                 )

@@ -8,28 +8,20 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.harness.comparison import Comparison
 from benchmarks.harness.process import ROOT
 from benchmarks.harness.results import Origin
 
 
-def origin_of(comparison: Comparison, repetitions: int, *, long: bool) -> Origin:
-    """Of a comparison that is measured now."""
+def origin_of(command: str) -> Origin:
+    """Of what a command measures now."""
     status = _git("status", "--porcelain", "--", "src")
     return Origin(
-        command=command_of(comparison, repetitions, long=long),
+        command=command,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         machine=_machine(),
         commit=_git("rev-parse", "--short", "HEAD") or "unknown",
         sources_clean=None if status is None else not status,
     )
-
-
-def command_of(comparison: Comparison, repetitions: int, *, long: bool) -> str:
-    """What measures a comparison again."""
-    data = "ASKANCE_DATA=FOLDER " if comparison.data else ""
-    flag = " --long" if long and comparison.long_cases else ""
-    return f"{data}python -m benchmarks --only {comparison.name} --repetitions {repetitions}{flag}"
 
 
 def _git(*arguments: str) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.harness.comparison import Comparison, Subject
 from benchmarks.harness.report import cells, columns, version_lines
-from benchmarks.harness.results import Record
+from benchmarks.harness.results import Origin, Record
 from benchmarks.harness.verdicts import defeats, summary_lines
 
 _HEAD = """\
@@ -34,7 +34,7 @@ def render(comparisons: Mapping[str, Comparison], records: Mapping[str, Record])
     """The whole page, from comparisons and stored records by name."""
     ordered = [c for subject in Subject for c in comparisons.values() if c.subject is subject]
     measured = [(comparison, records[comparison.name]) for comparison in ordered if comparison.name in records]
-    lines = [_HEAD, "## Summary", "", *_table(_SUMMARY, (line for pair in measured for line in summary_lines(*pair)))]
+    lines = [_HEAD, "## Summary", "", *table(_SUMMARY, (line for pair in measured for line in summary_lines(*pair)))]
     lines += ["", "## Where askance is behind, or misses its own target", ""]
     lines += [line for pair in measured for line in defeats(*pair)] or ["Nowhere in what was measured."]
     missing = [
@@ -52,28 +52,34 @@ def _details(comparison: Comparison, record: Record) -> list[str]:
     rows = [cells(comparison, record, row) for case in record.cases for row in record.rows_of(case)]
     heads = columns(comparison)
     used = [number for number in range(len(heads)) if any(row[number] for row in rows)]
-    origin = record.origin
-    state = {True: "", False: " with changes in src/", None: ""}[origin.sources_clean]
     return [
         "",
         f"### {comparison.name}",
         "",
         comparison.question,
         "",
-        *_table([heads[number] for number in used], ([row[number] for number in used] for row in rows)),
+        *table([heads[number] for number in used], ([row[number] for number in used] for row in rows)),
         "",
         *(f"- **not measured**: {failure.side}: {failure.message}" for failure in record.failures),
-        f"- `{origin.command}`, {record.repetitions} repetitions in {_duration(record.seconds)}",
-        f"- {origin.date}, commit {origin.commit}{state}; {origin.machine}",
+        f"- `{record.origin.command}`, {record.repetitions} repetitions in {duration(record.seconds)}",
+        f"- {where(record.origin)}",
         *(f"- {line}" for line in version_lines(record)),
     ]
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """In seconds, or minutes where there are two or more."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def where(origin: Origin) -> str:
+    """Date, commit and machine of figures."""
+    state = {True: "", False: " with changes in src/", None: ""}[origin.sources_clean]
+    return f"{origin.date}, commit {origin.commit}{state}; {origin.machine}"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown."""
     return [_line(columns), _line(["---"] * len(columns)), *(_line(row) for row in rows)]
 
 

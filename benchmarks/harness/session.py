@@ -56,7 +56,7 @@ class Session:
                 self.skipped.append(name)
                 progress.complain(f"{name} is left out: set ASKANCE_DATA to the folder with {', '.join(lacking)}")
                 continue
-            origin = origin_of(comparison, repetitions, long=long)
+            origin = origin_of(_command(comparison, repetitions, long=long))
             record = Race(comparison, module, repetitions, progress, long=long).run(origin)
             self.store.save(record)
             self.render()
@@ -67,6 +67,13 @@ class Session:
         """Write RESULTS.md from what is stored; results of comparisons that are no more are left out."""
         page = render(self.comparisons, self.store.load_all())
         write_whole(self.folder / "RESULTS.md", page.encode())
+
+
+def _command(comparison: Comparison, repetitions: int, *, long: bool) -> str:
+    """What measures a comparison again."""
+    data = "ASKANCE_DATA=FOLDER " if comparison.data else ""
+    flag = " --long" if long and comparison.long_cases else ""
+    return f"{data}python -m benchmarks --only {comparison.name} --repetitions {repetitions}{flag}"
 
 
 def _lacking(comparison: Comparison) -> list[str]:
