@@ -89,8 +89,8 @@ docs: $(VENV)/.installed-dev ## the documentation as a site, site/index.html; a 
 pictures: $(VENV)/.installed-dev ## draw the pictures of the documentation again
 	$(BIN)/python docs/tools/draw.py
 
-acceptance: $(VENV)/.installed-dev ## the long statistical and real-data checks, each printing its figure
-	$(BIN)/python -m acceptance
+acceptance: $(VENV)/.installed-dev ## the long checks, statistical and on real data, each beside its goal: hours, acceptance/RESULTS.md
+	$(BIN)/python -m acceptance --engine here:2 --store
 
 bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment of its own; over an hour, benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks

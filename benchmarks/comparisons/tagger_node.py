@@ -28,7 +28,9 @@ from benchmarks.harness.comparison import (
 )
 
 L2 = 0.3
-#: Files that every comparison on this corpus needs.
+# Which column of a corpus has the tags: 44 of the Penn treebank, 17 of Universal Dependencies.
+_TAGS_IN = {"conll2000": 1, "ud.en_ewt": 2}
+#: Files that every comparison on CoNLL-2000 needs.
 CONLL = ("conll2000.train.tsv.gz", "conll2000.test.tsv.gz")
 CRFSUITE = Environment("crfsuite", ("python-crfsuite==0.9.11", "numpy", "scipy"), ("python-crfsuite", "numpy"))
 SCIKIT_LEARN = Environment("scikit-learn", ("scikit-learn==1.9.1",), ("scikit-learn", "numpy", "scipy"))
@@ -38,39 +40,39 @@ _LEAST_ACCURACY = 0.945
 
 
 @cache
-def sentences(part: str) -> list[list[tuple[str, str]]]:
+def sentences(part: str, corpus: str = "conll2000") -> list[list[tuple[str, str]]]:
     """Words and tags of every sentence of the train or test file."""
     folder = os.environ.get("ASKANCE_DATA")
     if not folder:
-        raise RuntimeError("set ASKANCE_DATA to the folder with the CoNLL-2000 files")
+        raise RuntimeError(f"set ASKANCE_DATA to the folder with the files of {corpus}")
     found: list[list[tuple[str, str]]] = [[]]
-    with gzip.open(Path(folder) / f"conll2000.{part}.tsv.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(Path(folder) / f"{corpus}.{part}.tsv.gz", "rt", encoding="utf-8") as file:
         next(file)
         for line in file:
             if line == "\n":
                 found.append([])
             else:
-                word, tag, *_ = line.rstrip("\n").split("\t")
-                found[-1].append((word, tag))
+                columns = line.rstrip("\n").split("\t")
+                found[-1].append((columns[0], columns[_TAGS_IN[corpus]]))
     return [sentence for sentence in found if sentence]
 
 
-def pairs(part: str) -> list[tuple[str, str]]:
+def pairs(part: str, corpus: str = "conll2000") -> list[tuple[str, str]]:
     """Words and tags of all tokens."""
-    return [pair for sentence in sentences(part) for pair in sentence]
+    return [pair for sentence in sentences(part, corpus) for pair in sentence]
 
 
-def words_of(part: str) -> list[str]:
+def words_of(part: str, corpus: str = "conll2000") -> list[str]:
     """The different words, as they appear."""
-    return list(dict.fromkeys(word for word, _ in pairs(part)))
+    return list(dict.fromkeys(word for word, _ in pairs(part, corpus)))
 
 
-def features() -> Any:
+def features(corpus: str = "conll2000") -> Any:
     """Askance's features of the words of the train file; they need NumPy and SciPy alone."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
     from askance.text.corpus.features import TokenFeatures
 
-    return TokenFeatures.learn(words_of("train"))
+    return TokenFeatures.learn(words_of("train", corpus))
 
 
 def feature_lists(learned: Any, words: list[str]) -> dict[str, list[str]]:
@@ -92,13 +94,14 @@ def check(tag_of: dict[str, str]) -> None:
         raise WrongResultError(f"accuracy {accuracy(tag_of):.4f}")
 
 
-def askance_labels() -> Any:
+def askance_labels(corpus: str = "conll2000") -> Any:
     """The labelled tokens as askance holds them."""
     from askance.text import Corpus, RegionCounts
 
-    train = sentences("train")
-    corpus = Corpus.of([[w for w, _ in s] for s in train], tags=[[t for _, t in s] for s in train])
-    return RegionCounts.of_labels(corpus)
+    train = sentences("train", corpus)
+    return RegionCounts.of_labels(
+        Corpus.of([[w for w, _ in s] for s in train], tags=[[t for _, t in s] for s in train])
+    )
 
 
 def askance_tags(tagger: Any) -> dict[str, str]:
