@@ -8,7 +8,6 @@ Seconds are those of the clock and those of the processor: most of a small commi
 from __future__ import annotations
 
 import argparse
-import json
 import secrets
 import sqlite3
 import threading
@@ -22,7 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance.collect.store import Entry, SqliteStore, Writer
+from benchmarks.harness.figures import add_options, tell
 
+QUESTION = "What does the collector's store cost beside SQLite alone (WAL, FULL), in groups of that size?"
 #: Clients, entries in each of their batches, and batches of each.
 CASES = ((16, 1_000, 8), (32, 100, 20), (64, 1, 20))
 _TABLE = "CREATE TABLE rows (id BLOB PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID"
@@ -120,14 +121,10 @@ def measured(clients: int, size: int, times: int, repetitions: int) -> dict[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    add_options(parser)
+    options, begun = parser.parse_args(), time.perf_counter()
     rows = [measured(*case, options.repetitions) for case in CASES]
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return
-    for row in rows:
-        print(", ".join(f"{name} {value:,}" for name, value in row.items()))
+    tell("collect", QUESTION, rows, time.perf_counter() - begun, options)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from askance.collect.collection import Collection
 from askance.formats.report_schema import ReportSchema
+from benchmarks.harness.figures import Row, add_options, tell
 
 CAMPAIGN = """campaign = 1
 name = "bench"
@@ -49,6 +50,9 @@ class Speed(NamedTuple):
 
     rate: float
     cpu: float
+
+
+QUESTION = "How many reports a second does the collector acknowledge over HTTP, beside raw SQLite inserts (WAL, FULL)?"
 
 
 class Case(NamedTuple):
@@ -174,26 +178,31 @@ def measure(case: Case, rounds: int) -> tuple[list[Speed], list[Speed]]:
 
 
 def main() -> int:
-    """Print the ratios; 1 where one is too small."""
+    """Tell the ratios; 1 where one is too small."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    add_options(parser)
+    options, begun = parser.parse_args(), time.perf_counter()
+    rows: list[Row] = []
     missed = 0
-    print(
-        "clients × batch   raw rows/s   acknowledged/s   ratio (range)         wanted   CPU: raw µs   server µs   ratio"
-    )
     for case in CASES:
-        raw, http = measure(case, rounds)
+        raw, http = measure(case, options.rounds)
         ratios = sorted(b.rate / a.rate for a, b in zip(raw, http, strict=True))
         shares = [a.cpu / b.cpu for a, b in zip(raw, http, strict=True) if b.cpu]
         missed += median(ratios) < case.wanted
-        print(
-            f"{case.clients:>7} × {case.batch:<5} {median(s.rate for s in raw):>12,.0f}"
-            f" {median(s.rate for s in http):>16,.0f}"
-            f"   {median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})   ≥ {case.wanted:<5}"
-            f" {1e6 * median(s.cpu for s in raw):>11.1f} {1e6 * median(s.cpu for s in http):>11.1f}"
-            f" {median(shares or [math.nan]):>7.2f}"
+        rows.append(
+            {
+                "clients × batch": f"{case.clients} × {case.batch}",
+                "raw rows/s": median(speed.rate for speed in raw),
+                "acknowledged/s": median(speed.rate for speed in http),
+                "ratio (range)": f"{median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})",
+                "wanted": f"≥ {case.wanted:g}",
+                "CPU µs of a raw row": 1e6 * median(speed.cpu for speed in raw),
+                "CPU µs of a report": 1e6 * median(speed.cpu for speed in http),
+                "CPU ratio": median(shares or [math.nan]),
+            }
         )
+    tell("collect_http", QUESTION, rows, time.perf_counter() - begun, options)
     return int(missed > 0)
 
 

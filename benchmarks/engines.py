@@ -8,7 +8,6 @@ Taggers are trained where ASKANCE_DATA names a folder with the sentences of CoNL
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import signal
@@ -31,12 +30,15 @@ import numpy as np
 from askance import ForcedResponse
 from askance.evidence.sources import NO_SOURCES
 from benchmarks.comparisons import reading_reports
+from benchmarks.harness.figures import add_options, flat, tell
 
 # Of a regression: with the intercept; files, and rows of their row groups.
 COLUMNS, PARTS, ROW_GROUP = 10, 8, 1 << 18
 FORMULA, DESIGN = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1)), ForcedResponse("2/3", "1/6")
 # Small pieces of work, by which a task is measured; states that are merged.
 TASKS, STATES = 400, 125
+
+QUESTION = "What do engines cost beside one process? (CPU seconds of driver and workers; all give the same bits.)"
 
 #: What is done on an engine, None being one process without any; the bits that come out.
 Job: TypeAlias = Callable[[Any], bytes]
@@ -401,8 +403,12 @@ def main() -> None:
     arguments.add_argument("--spark", action="store_true", help="Spark too, with two threads of this machine")
     arguments.add_argument("--no-dask", action="store_true", help="not the cases of Dask that spills nothing")
     arguments.add_argument("--repetitions", type=int, default=3)
-    for name, figure in measured(arguments.parse_args()):
-        print(json.dumps({name: figure}, ensure_ascii=False), flush=True)
+    add_options(arguments)
+    chosen, begun, rows = arguments.parse_args(), time.perf_counter(), []
+    for name, figure in measured(chosen):
+        print(name, file=sys.stderr, flush=True)
+        rows += flat(name, figure)
+    tell("engines", QUESTION, rows, time.perf_counter() - begun, chosen)
 
 
 if __name__ == "__main__":

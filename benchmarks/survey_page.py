@@ -11,20 +11,26 @@ them stand those of the page when it is unpacked.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from benchmarks.harness.figures import Row, add_options, tell
+
 SLOWER = 4
 MOST_SECONDS, MOST_BYTES = 1.0, 60_000
+QUESTION = (
+    f"How heavy is the survey page on a processor {SLOWER} times slower? "
+    f"(Wanted: the first question within {MOST_SECONDS:g} s, at most {MOST_BYTES:,} bytes.)"
+)
 LANGUAGES = ("en", "de", "es", "ar")
 
 
@@ -142,10 +148,10 @@ def main() -> int:
     """Print medians; 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    add_options(parser)
+    options, begun = parser.parse_args(), time.perf_counter()
     readings = measure(options.repetitions)
-    rows = [
+    rows: list[Row] = [
         {
             "language": language,
             "first page, s": round(median(r.first_page for r in found), 3),
@@ -157,12 +163,7 @@ def main() -> int:
         }
         for language, found in readings.items()
     ]
-    if options.json:
-        print(json.dumps(rows, indent=2))
-    else:
-        for row in rows:
-            print(", ".join(f"{name} {value}" for name, value in row.items()))
-        print(f"wanted: first question within {MOST_SECONDS:g} s, at most {MOST_BYTES:,} bytes")
+    tell("survey_page", QUESTION, rows, time.perf_counter() - begun, options)
     medians = [median(r.first_question for r in found) for found in readings.values()]
     most = max(r.bytes for found in readings.values() for r in found)
     return int(max(medians) > MOST_SECONDS or most > MOST_BYTES)

@@ -14,6 +14,7 @@ from benchmarks.command import main
 from benchmarks.comparisons import discover
 from benchmarks.harness import timing, tiny
 from benchmarks.harness.comparison import Case, Reading, Sizes, Target, Throughput, no_warm_up
+from benchmarks.harness.figures import Figures, flat, keep, kept, section
 from benchmarks.harness.page import render
 from benchmarks.harness.progress import Progress
 from benchmarks.harness.results import Failure, Origin, Record, Row
@@ -306,7 +307,7 @@ def test_a_reading_is_read_once_before_it_counts_unless_it_says_otherwise() -> N
 
 def test_the_committed_page_is_what_the_committed_results_give() -> None:
     comparisons = {name: comparison for name, (_, comparison) in discover().items()}
-    page = render(comparisons, Store().load_all())
+    page = render(comparisons, Store().load_all(), section(kept(HOME)))
     assert (HOME / "RESULTS.md").read_text(encoding="utf-8") == page, "run python -m benchmarks --render"
 
 
@@ -333,3 +334,18 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     assert result.exit_code == 2
     assert "'nothing' is none of" in result.output
     assert "chain-training" in result.output
+
+
+def test_figures_of_programs_are_kept_and_shown(tmp_path: Path) -> None:
+    """Parts of a figure are rows; those that miss a column leave it empty."""
+    figure = {"reports": 5, "here": {"driver": 12_345.6, "wall": 0.123456}, "Dask": {"wall": 1.5, "equal": True}}
+    rows = [*flat("aggregate", figure), *flat("start", 2.0), *flat("a task", [0.1, 0.2])]
+    figures = Figures("engines", "What?", Origin("python -m x", "today", "here", "abc", True), 3.0, rows)
+    keep(figures, tmp_path)
+    assert kept(tmp_path) == [figures]
+    lines = section(kept(tmp_path))
+    assert "| what | reports | side | driver | wall | equal | value |" in lines
+    assert "| aggregate |  | here | 12,346 | 0.1235 |  |  |" in lines
+    assert "| aggregate |  | Dask |  | 1.5 | True |  |" in lines
+    assert "| start |  |  |  |  |  | 2 |" in lines
+    assert section([]) == []

@@ -30,8 +30,8 @@ _END = "<!-- --8<-- [end:body] -->"
 _SUMMARY = ("question", "peer", "askance is better by (range), or its value", "verdict")
 
 
-def render(comparisons: Mapping[str, Comparison], records: Mapping[str, Record]) -> str:
-    """The whole page, from comparisons and stored records by name."""
+def render(comparisons: Mapping[str, Comparison], records: Mapping[str, Record], more: Sequence[str] = ()) -> str:
+    """The whole page, from comparisons and stored records by name; lines of more sections come last."""
     ordered = [c for subject in Subject for c in comparisons.values() if c.subject is subject]
     measured = [(comparison, records[comparison.name]) for comparison in ordered if comparison.name in records]
     lines = [_HEAD, "## Summary", "", *table(_SUMMARY, (line for pair in measured for line in summary_lines(*pair)))]
@@ -45,7 +45,7 @@ def render(comparisons: Mapping[str, Comparison], records: Mapping[str, Record])
     for subject in Subject:
         parts = [part for pair in measured if pair[0].subject is subject for part in _details(*pair)]
         lines += ["", f"## {subject}", *parts] if parts else []
-    return "\n".join([*lines, "", _END]) + "\n"
+    return "\n".join([*lines, *more, "", _END]) + "\n"
 
 
 def _details(comparison: Comparison, record: Record) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from askance.formats.disk import write_whole
 from benchmarks.harness.alternate import Race
 from benchmarks.harness.comparison import Comparison
+from benchmarks.harness.figures import kept, section
 from benchmarks.harness.origin import origin_of
 from benchmarks.harness.page import render
 from benchmarks.harness.progress import Progress
@@ -65,7 +66,7 @@ class Session:
 
     def render(self) -> None:
         """Write RESULTS.md from what is stored; results of comparisons that are no more are left out."""
-        page = render(self.comparisons, self.store.load_all())
+        page = render(self.comparisons, self.store.load_all(), section(kept(self.folder)))
         write_whole(self.folder / "RESULTS.md", page.encode())
 
 
