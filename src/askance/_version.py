@@ -1,3 +1,3 @@
 """The version, where everything can read it without the names of the whole package."""
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
