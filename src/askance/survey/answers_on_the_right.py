@@ -15,6 +15,9 @@ from askance.survey.hidden_terms import take_hidden
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Column, Columns
 
+# Rows that are looked at before all are.
+_FIRST = 100
+
 
 def refuse_answers_on_the_right(parsed: ParsedFormula, column: Callable[[str], Column], channel: Any) -> None:
     """Where the left side holds no reports and a column on the right does: what is offered instead."""
@@ -72,7 +75,12 @@ def on_answers_on_the_right(rows: SurveyRows, channel: Any) -> str:
 
 def _written(column: Column, channel: Any) -> bool:
     """Whether a column holds all reports of a design, and nothing else."""
-    return any(set(column.distinct()) == set(way.observations.labels) for way in _ways(channel))
+    # Most columns show another value in their first rows: a million rows need not be told apart for that.
+    start = zip(column.values[:_FIRST].tolist(), column.missing[:_FIRST].tolist(), strict=True)
+    few = {value for value, is_gap in start if not is_gap}
+    reports = [set(way.observations.labels) for way in _ways(channel)]
+    likely = [labels for labels in reports if few <= labels]
+    return bool(likely) and set(column.distinct()) in likely
 
 
 def _ways(channel: Any) -> list[Any]:
