@@ -28,7 +28,7 @@ NOT_NUMERICAL = {
     ),
     "files of reports, states and tables hold bytes and integers": (
         *("test_bad_reports.py", "test_damaged_files.py", "test_damaged_tables.py", "test_disk.py", "test_formats.py"),
-        "test_damaged_commands.py",
+        *("test_toml_file.py", "test_damaged_commands.py"),
         *("test_killed.py", "test_report_files.py", "test_report_states.py", "test_sources.py", "test_streams.py"),
         *("test_table_limits.py", "test_tables.py", "test_telemetry_mistakes.py", "test_store.py"),
         *("test_store_reader.py", "test_store_writer.py", "test_store_killed.py", "test_collect_killed.py"),

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import Direct, RandomizedResponse, Warner
+from askance import Direct, Drawn, RandomizedResponse, Warner
 from askance.channels.product import product_channel
-from askance.errors import AskanceError, NotIdentifiedError
-from askance.survey import association
+from askance.errors import AskanceError, InputError, NotIdentifiedError
+from askance.survey import Codebook, Question, association
 
 from .real_data import needs_data
 from .test_cli import assert_one_line, call, parsed
@@ -191,3 +191,67 @@ def test_a_column_that_is_seen_is_named_once(tmp_path: Path) -> None:
     asked = call("association", str(table), "--hidden", "a=warner:question=2/3", "--seen", "b", "--seen", "c")
     assert_one_line(asked, ("3 columns", "two"))
     assert_one_line(call("association", str(table), "--hidden", "a=warner", "--seen", "b"), ("no probabilities",))
+
+
+CODEBOOK = """codebook = 1
+missing = [-9]
+weights = "w"
+strata = "half"
+
+[questions.first]
+column = "Q1"
+labels = {1 = "yes", 2 = "no"}
+design = {kind = "warner", question = "4/5"}
+
+[questions.second]
+column = "Q2"
+positive = 7
+design = {kind = "warner", question = "3/4"}
+
+[questions.region]
+column = "Q3"
+
+[questions.ways]
+column = "Q4"
+arm = "half"
+designs = {a = {kind = "direct"}, b = {kind = "warner", question = "3/4"}}
+"""
+
+
+def test_a_codebook_says_what_flags_would(tmp_path: Path) -> None:
+    """Its labels, codes of none, weights and values for yes: the same figures as from a table that is clean."""
+    clean = pairs([0.4, 0.1, 0.2, 0.3], 4000)
+    w = np.arange(4000) % 3 + 1.0
+    rows = [
+        f"{1 if a == 'yes' else 2},{7 if b == 'yes' else 3},{'ns'[i % 2]},{a},{w[i]:g},{i % 2}"
+        for i, (a, b) in enumerate(zip(clean["a"], clean["b"], strict=True))
+    ]
+    (tmp_path / "study.toml").write_text(CODEBOOK, "utf-8")
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["Q1,Q2,Q3,Q4,w,half", *rows, "-9,7,n,yes,1,0"]) + "\n", "utf-8")
+    start = ("association", str(path), "--codebook", str(tmp_path / "study.toml"))
+    told = parsed(call(*start, "--hidden", "first", "--hidden", "second", "--missing", "drop", "--json"))
+    ours = association({**clean, "w": w}, DESIGNS, weights="w")
+    assert ours.correlation is not None
+    assert told["rows"][4]["estimate"] == pytest.approx(ours.correlation.estimate, rel=1e-9)
+    assert told["rows"][4]["std_error"] == pytest.approx(ours.correlation.standard_error, rel=1e-9)
+    assert any("half of the codebook not used" in note for note in told["notes"])
+    assert call(*start, "--hidden", "first", "--seen", "region", "--missing", "drop").code == 0
+    for more, words in [
+        (("--hidden", "first=warner:question=4/5", "--hidden", "second"), ("both say the design",)),
+        (("--hidden", "first", "--seen", "second"), ("--seen is 'second'", "--hidden second")),
+        (("--hidden", "first", "--hidden", "region"), ("no design of 'region'",)),
+        (("--hidden", "first", "--hidden", "frist"), ("'frist'", "first")),
+        (("--hidden", "first", "--hidden", "ways"), ("'ways' was asked in several ways",)),
+    ]:
+        assert_one_line(call(*start, *more), words)
+    assert_one_line(call("association", str(path), "--hidden", "Q1", "--seen", "Q3"), ("COLUMN=DESIGN", "--codebook"))
+
+
+def test_a_codebook_and_designs_are_not_both_given() -> None:
+    codebook = Codebook({"a": Question("a", "a", design=FIRST)})
+    with pytest.raises(InputError, match="with a codebook, two names"):
+        association({"a": ["yes"], "b": ["no"]}, DESIGNS, codebook=codebook)
+    copies = Codebook(codebook.questions, drawn=Drawn(weights="w", replicates="w?", replicate_kind="JK1"))
+    with pytest.raises(InputError, match="has replicate weights"):
+        association({"a": ["yes"], "b": ["no"]}, ["a", "b"], codebook=copies)

@@ -124,7 +124,7 @@ def test_stretches_cover_every_word_once(tmp_path: Path) -> None:
 
 # What is changed in a campaign file, the line that is named, and a part of the message.
 MISTAKES = {
-    "no TOML": (SURVEY, "planned_n = 2000", "planned_n = ", "at line 6"),
+    "no TOML": (SURVEY, "planned_n = 2000", "planned_n = ", "line 6: 'planned_n =' is not TOML: no value follows"),
     "of the future": (SURVEY, "campaign = 1", "campaign = 2", "line 1: campaign"),
     "an unknown key": (
         SURVEY,

@@ -198,7 +198,10 @@ def _entered(running: Served) -> httpx.Response:
 def test_the_link_works_once_and_the_password_afterwards(survey: Served) -> None:
     key = survey.collector.admin.key
     assert survey.client.get("/admin").headers["location"] == "/admin/login"
-    assert key in survey.client.get(f"/admin/enter?key={key}").text
+    first = survey.client.get(f"/admin/enter?key={key}").text
+    assert key in first
+    assert "Choose a password" in first
+    assert 'action="/admin/enter"' in first
     assert _post(survey, "/admin/enter", key="wrong", password=PASSWORD).status_code == 403
     assert _post(survey, "/admin/enter", key=key, password="short").status_code == 422
     entered = _entered(survey)
@@ -209,6 +212,14 @@ def test_the_link_works_once_and_the_password_afterwards(survey: Served) -> None
     assert _post(survey, "/admin/logout").status_code == 303
     assert survey.client.get("/admin").status_code == 303
     assert _post(survey, "/admin/enter", key=key, password=PASSWORD).status_code == 403
+    for again in (key, "of-another-start", ""):  # a link that works no more says so, and asks for the password
+        told = survey.client.get(f"/admin/enter?key={again}")
+        assert told.status_code == 403
+        assert "This link was used already" in told.text
+        assert "start the server again: it prints a new link" in told.text
+        assert 'action="/admin/login"' in told.text
+        assert "Choose a password" not in told.text
+        assert not again or again not in told.text
     assert _post(survey, "/admin/login", password="wrong").status_code == 403
     assert _post(survey, "/admin/login", password=PASSWORD).status_code == 303
     assert survey.client.get("/admin").status_code == 200

@@ -21,6 +21,7 @@ from askance.collect.export import export, tally_of
 from askance.collect.server.replies import ROOM, reply
 from askance.collect.store import Entry
 from askance.collect.submission import Refusal
+from askance.errors import IncompatibleEvidenceError
 from askance.formats import aggregate, read_reports, write_reports
 from askance.formats.report_schema import report_line
 from askance.formats.states import read_states
@@ -245,6 +246,10 @@ def test_a_survey_comes_out_as_it_was_drawn(survey: Served, tmp_path: Path) -> N
             export(campaign, store, tmp_path / f"{name}.state", question=name)
             assert aggregate([tmp_path / f"{name}.jsonl"]).evidence == expected
             assert load(tmp_path / f"{name}.state") == expected
+            with pytest.raises(
+                IncompatibleEvidenceError, match=r"\.state: the reports of files in it are in .*\.jsonl"
+            ):
+                aggregate([tmp_path / f"{name}.jsonl", tmp_path / f"{name}.state"])
         written = [export(campaign, store, tmp_path / f"answers.{ending}") for ending in ("csv", "parquet")]
     assert written == [(600, [tmp_path / "answers.csv"]), (600, [tmp_path / "answers.parquet"])]
     model = Enumerated.saturated(["no", "yes"])
@@ -281,7 +286,9 @@ def test_split_files_have_each_row_once(survey: Served, tmp_path: Path) -> None:
     )
 
 
-def test_reports_of_devices_come_out_as_they_were_drawn(devices: Served, tmp_path: Path) -> None:
+def test_reports_of_devices_come_out_as_they_were_drawn(
+    devices: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     collection, rng = devices.collection, np.random.default_rng(3)
     campaign, reader = collection.campaign, collection.devices
     crashed, features = (campaign.by_name[name].channel for name in ("crashed", "features"))
@@ -308,6 +315,14 @@ def test_reports_of_devices_come_out_as_they_were_drawn(devices: Served, tmp_pat
                 path = tmp_path / f"out-{name}.{ending}"
                 export(campaign, store, path, question=name)
                 assert aggregate([path]).evidence == tally_of(campaign.by_name[name], store)
+                state = tmp_path / f"out-{name}.state"
+                for hashed in (16, 1 << 16):  # of more reports the first alone are looked at
+                    monkeypatch.setattr("askance.formats.source_digests.HASHED", hashed)
+                    monkeypatch.setattr("askance.collect.export.HASHED", hashed)
+                    export(campaign, store, state, question=name, window=collection.window())
+                    for twice in ([path, state], [state, path]):
+                        with pytest.raises(IncompatibleEvidenceError, match="would count twice"):
+                            aggregate(twice)
         removed = [id for id, _, _ in store.entries()][:7]
         assert store.delete(removed, reader.sums_of) == 7
         assert store.count() == 493

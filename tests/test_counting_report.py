@@ -86,7 +86,10 @@ def test_who_counts_how(tmp_path: Path) -> None:
     assert report.agreement[-1].alpha == 1
     assert report.seconds == 3.0
     assert {"Agreement", "Annotators"} == {table["title"] for table in report.to_json()["tables"]}
-    assert "miss" in report.summary()
+    summary = " ".join(report.summary().split())
+    assert "missed: of the words of a tag, the share that was not counted" in summary
+    assert "two people differ wherever either errs" in summary
+    assert all(math.isnan(error) or math.isfinite(error) for p in report.people for error in (p[6], p[8]))
 
 
 def test_a_curve_grows_with_counts(tmp_path: Path) -> None:

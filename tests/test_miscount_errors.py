@@ -39,6 +39,24 @@ def test_errors_of_a_quadratic_are_exact() -> None:
     np.testing.assert_allclose(standard_errors(gradient, best)[0], expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("slope", [0.0, -30.0, -1e5])
+def test_a_rate_at_its_bound_is_not_taken_for_known(slope: float) -> None:
+    """Where ℓ hardly falls away from the bound, errors are those of all rates; where it falls at once, without it."""
+    precision = np.array([[900.0, 500.0], [500.0, 400.0]])
+    rates = np.array([0.1, 0.0])
+
+    def gradient(moved: FloatArray) -> FloatArray:
+        return np.asarray((rates - moved) @ precision + [0.0, slope])
+
+    expected = np.sqrt(np.linalg.inv(precision + np.diag([0.0, slope**2]))[0, 0])
+    found = standard_errors(gradient, rates)
+    assert found[0] == pytest.approx(expected, rel=1e-6)
+    assert np.isnan(found[1])
+    alone = 1 / 30
+    assert (found[0] > 1.5 * alone) == (slope == 0)
+    assert found[0] == pytest.approx(alone, rel=1e-6) or slope > -1e5
+
+
 def test_bounds_have_no_error_and_flat_ones_an_infinite_one() -> None:
     rates = np.array([1e-12, 0.2, 0.5])
     found = standard_errors(lambda moved: np.zeros_like(moved), rates)

@@ -119,7 +119,7 @@ def test_addresses(bucket: str, tmp_path: Path) -> None:
 @pytest.fixture
 def grouped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Five row groups of 8 reports; the digest of a file is of the first 20."""
-    monkeypatch.setattr(source_digests, "_HASHED", 20)
+    monkeypatch.setattr(source_digests, "HASHED", 20)
     with report_writer(tmp_path / "a.parquet", BITS) as writer:
         for start in range(0, 40, 8):
             writer.write(some_reports(BITS)[start : start + 8])

@@ -18,7 +18,8 @@ import uvicorn
 
 from askance.collect.server.preview import Preview
 from askance.collect.server.serve import configuration
-from askance.collect.toml_lines import PlacedError, TomlFile
+from askance.collect.toml_lines import TomlFile
+from askance.formats.toml_file import PlacedError
 from tests.collectors import COUNTING, DEVICES, NEWS, SURVEY, TOKENS
 from tests.signals import PATIENCE, end_by, start
 from tests.test_cli import assert_one_line, call

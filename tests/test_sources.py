@@ -145,14 +145,14 @@ def digest_of(n: int, cuts: list[int], *, changed: int | None = None, ids: bool 
 
 
 def test_digests_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_digests, "_HASHED", 20)
+    monkeypatch.setattr(source_digests, "HASHED", 20)
     whole = digest_of(60, [])
     for cuts in ([1], [20], [7, 21, 22], [30, 31, 32, 59], list(range(1, 60))):
         assert digest_of(60, cuts) == whole
     assert len({digest_of(60, [], changed=place) for place in range(60)} - {whole}) == 20
     assert digest_of(60, [], changed=20) == whole  # of those behind, their number tells
     assert digest_of(59, []) != whole
-    monkeypatch.setattr(source_digests, "_HASHED", 40)
+    monkeypatch.setattr(source_digests, "HASHED", 40)
     assert digest_of(60, []) != digest_of(60, [], ids=False)
 
 

@@ -96,7 +96,10 @@ class CountingReport(Tabulated):
         )
         notes = [
             f"{self.counts:,} counts hold; {self.replaced:,} were replaced by others, {self.repeated:,} were repeated, "
-            f"{self.skipped:,} stretches skipped; seconds are the median, ± is a standard error"
+            f"{self.skipped:,} stretches skipped; seconds are the median",
+            "missed: of the words of a tag, the share that was not counted; extra: of the counts, the share with one "
+            "too many; estimated from what was counted twice; ± is a standard error, – where it is not known",
+            "as others: two people differ wherever either errs, so this falls about twice as fast",
         ]
         return Table(columns, self.people, title="Annotators", notes=notes, rows_are="annotators")
 
@@ -256,6 +259,14 @@ def _miscounts(counting: Counting, counts: Sequence[Count]) -> Mapping[str, tupl
         except AskanceError:  # nothing was counted twice, or nothing at all
             return {}
     return {
-        who: (r.missed * (r.missed > _NOTHING), r.missed_error, r.extra * (r.extra > _NOTHING), r.extra_error)
+        who: (
+            *(r.missed * (r.missed > _NOTHING), _known(r.missed_error)),
+            *(r.extra * (r.extra > _NOTHING), _known(r.extra_error)),
+        )
         for who, r in found.items()
     }
+
+
+def _known(error: float) -> float:
+    """NaN, which tables show as a dash, for an error without end."""
+    return error if math.isfinite(error) else math.nan

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -22,13 +24,16 @@ from askance.collect.campaign import Asked, Campaign, Counting
 from askance.collect.counts import Count, counted
 from askance.collect.store import Store
 from askance.errors import EmptyDataError, InputError
+from askance.evidence.sources import NO_SOURCES, Sources
 from askance.evidence.tally import Tally
+from askance.formats.aggregation import source_of
 from askance.formats.disk import as_path, whole_file
 from askance.formats.files import save
 from askance.formats.report_ids import Ids
 from askance.formats.report_schema import ReportSchema
 from askance.formats.report_texts import text_of
 from askance.formats.reports import report_writer, split_names
+from askance.formats.source_digests import HASHED
 
 if TYPE_CHECKING:
     from askance.text.corpus.regions import RegionCounts
@@ -92,7 +97,7 @@ def export(
     asked = _noised(campaign, question)
     if chosen == "state":
         tally = tally_of(asked, store, window)
-        save(tally, target)
+        save(tally.from_sources(_sources(campaign, asked, store, window, tally.n_observations)), target)
         return tally.n_observations, names
     return _reports(campaign, asked, store, target, split, window), names
 
@@ -165,7 +170,16 @@ def _pieces(store: Store, window: int | None = None) -> Iterator[list[tuple[str,
 # -- reports -----------------------------------------------------------------------------------------------------------
 
 
-def _reports(campaign: Campaign, asked: Asked, store: Store, path: Path, split: int | None, window: int | None) -> int:
+def _reports(
+    campaign: Campaign,
+    asked: Asked,
+    store: Store,
+    path: Path,
+    split: int | None,
+    window: int | None,
+    most: float = math.inf,
+) -> int:
+    """Write all reports, or a few more than so many; how many were written."""
     channel = asked.channel
     assert channel is not None
     reader = _columns_of_answers if campaign.kind == "survey" else _columns_of_reports
@@ -174,7 +188,19 @@ def _reports(campaign: Campaign, asked: Asked, store: Store, path: Path, split: 
             ids, reports = reader(asked.name, channel, rows)
             if ids:
                 writer.write(reports, ids)
+            if writer.written >= most:
+                break
         return writer.written
+
+
+def _sources(campaign: Campaign, asked: Asked, store: Store, window: int | None, reports: int) -> Sources:
+    """The file of reports that this export would be, so that a state and that file are not added up."""
+    if not reports:
+        return NO_SOURCES
+    with TemporaryDirectory(prefix="askance-") as folder:
+        path = Path(folder) / "first.jsonl"
+        _reports(campaign, asked, store, path, None, window, HASHED)
+        return source_of(path, reports)
 
 
 def _columns_of_answers(name: str, channel: AnyChannel, rows: Sequence[tuple[str, Any]]) -> tuple[list[str], Any]:

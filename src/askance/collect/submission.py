@@ -205,7 +205,10 @@ class Form:
         return Entry(id, _canonical(content), None, 0, _sums_of_counts(counts))
 
     def _require_counts(self, counts: Any, stretch: Stretch) -> None:
-        """Refuse counts that cannot be; None says that the stretch was skipped, or a tag not asked."""
+        """Refuse counts that cannot be; None says that the stretch was skipped, or a tag not asked.
+
+        One more than there are words can be: people miscount, and how often is estimated from such counts, too.
+        """
         counting = self.campaign.counting
         assert counting is not None
         tags, size = len(counting.tags), stretch.end - stretch.start

@@ -1,7 +1,7 @@
 """TOML files that people write, with the line of every key: what is wrong is refused by file and line.
 
-`tomllib` tells the line of what is no TOML. For what is TOML and makes no sense, the line is that of the key, found by
-a scan of the text that knows headers of tables, keys and texts of several lines.
+For what is TOML and makes no sense, the line is that of the key, found by a scan of the text that knows headers of
+tables, keys and texts of several lines.
 """
 
 from __future__ import annotations
@@ -15,17 +15,13 @@ from typing import Any
 
 from askance._checks import did_you_mean, shown
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
-from askance.formats.disk import read_whole
+from askance.formats.toml_file import PlacedError, read_toml
 
-# Of a file, in bytes: room for hundreds of questions, none for a device that never ends.
-_LONGEST = 1 << 24
 _KEY = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_-]+)"""
 _HEADER = re.compile(rf"\s*\[\[?\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
 _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 _PART = re.compile(_KEY)
 _TRIPLE = re.compile(r'"""|' + "'''")
-# What `tomllib` says of a place.
-_LINE = re.compile(r"\(at line (\d+)")
 #: What values are called.
 _NAMES = {
     dict: "a table",
@@ -37,18 +33,6 @@ _NAMES = {
 }
 #: Stands for a key that must be there.
 _REQUIRED: Any = object()
-
-
-class PlacedError(FormatError):
-    """Something that is wrong in a file that somebody writes, and where.
-
-    Attributes:
-        line: of the file, from 1 on.
-    """
-
-    def __init__(self, message: str, *, line: int, remedy: str = "") -> None:
-        super().__init__(message, remedy=remedy)
-        self.line = line
 
 
 class TomlFile:
@@ -69,15 +53,8 @@ class TomlFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
-            self.text = read_whole(path, limit=_LONGEST).decode("utf-8-sig").replace("\r\n", "\n")
-            self.content: dict[str, Any] = tomllib.loads(self.text)
-        except (ValueError, RecursionError) as error:  # not UTF-8, no TOML (it tells the line), or nested without end
-            told = _LINE.search(str(error))
-            line = int(told[1]) if told else getattr(self, "text", "").count("\n") + 1
-            raise PlacedError(
-                f"{path} is not TOML ({error}).", line=line, remedy="Correct the line that is named."
-            ) from None
+        self.content: dict[str, Any]
+        self.text, self.content = read_toml(path, "Correct the line.")
         self._lines = _lines_of_keys(self.text)
 
     def line_of(self, keys: Sequence[str]) -> int:

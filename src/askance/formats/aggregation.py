@@ -222,6 +222,15 @@ def _refuse_headless(file: BufferedReader) -> None:
         )
 
 
+def source_of(path: Path, reports: int) -> Sources:
+    """What a state says of a file of so many reports, of which the first, or more, are in `path`."""
+    digest = SourceDigest()
+    with opened(path) as file:
+        for block in blocks_of(file, Refusals(skip=True), None):
+            digest.add(block)
+    return Sources(frozenset({digest.digest(reports)}))
+
+
 # -- row groups --------------------------------------------------------------------------------------------------------
 
 

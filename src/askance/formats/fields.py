@@ -6,7 +6,6 @@ What is missing, unknown, of another type or no description is refused by the na
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,21 +17,23 @@ from askance.channels.described import Described
 from askance.channels.registry import AnyChannel, build_channel
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.formats.disk import read_whole
+from askance.formats.toml_file import read_toml
 
 # Of a description, in bytes: room for the largest matrices, none for a device that never ends.
 _LONGEST = 1 << 28
-_PARSERS = {"JSON": json.loads, "TOML": tomllib.loads}
 #: JSON types by the names that people use.
 _NAMES = {dict: "an object", list: "a list", str: "a text", int: "a whole number", float: "a number", bool: "a boolean"}
 
 
 def fields_of(path: str | Path, kind: Literal["JSON", "TOML"], remedy: str) -> Fields:
     """The fields of a file that people write."""
+    if kind == "TOML":
+        return Fields(read_toml(path, remedy)[1], str(path), remedy)
     data = read_whole(path, limit=_LONGEST)
     try:
-        content = _PARSERS[kind](data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON or TOML, or nested without end
-        raise FormatError(f"{path} is not {kind} ({error}).", remedy=remedy) from None
+        content = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested without end
+        raise FormatError(f"{path} is not JSON ({error}).", remedy=remedy) from None
     return Fields(content, str(path), remedy)
 
 

@@ -23,8 +23,8 @@ from askance.formats.report_schema import Block
 
 # What was met: a file, a row group; of files that were read in part, also (digest,).
 _Key: TypeAlias = bytes | RowGroup | tuple[bytes]
-# Reports of a file that are hashed one by one.
-_HASHED = 1 << 16
+#: Reports of a file that are hashed one by one.
+HASHED = 1 << 16
 
 
 class SourceDigest:
@@ -53,7 +53,7 @@ class SourceDigest:
     def add(self, block: Block) -> None:
         """Some more reports."""
         self._channel = self._channel or block.schema.channel.for_purpose("").fingerprint
-        first = min(max(_HASHED - self._reports, 0), len(block.places))
+        first = min(max(HASHED - self._reports, 0), len(block.places))
         self._reports += len(block.places)
         if not first:
             return
@@ -69,7 +69,7 @@ class SourceDigest:
     @property
     def is_settled(self) -> bool:
         """Whether more reports would change no more than their number."""
-        return self._reports >= _HASHED
+        return self._reports >= HASHED
 
     def digest(self, reports: int | None = None) -> bytes:
         """What stands for all these reports, or for as many, where it is known that more follow."""

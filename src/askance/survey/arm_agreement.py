@@ -34,8 +34,7 @@ _LEVEL = 0.05
 # Regressions with more coefficients have no covariance.
 _MOST_COEFFICIENTS = 2000
 _UNKNOWN = "whether the arms agree cannot be told"
-# Where log-odds run off, their errors do too.
-_BY_SCORES = "the test is of scores: an arm tells of nobody or everybody; look whether the arms are the right way round"
+_ON_BOUNDARY = "an arm tells of nobody or everybody; look whether the arms are the right way round"
 _TOGETHER, _FEW, _LITTLE = "they go with covariates", "there are too few clusters", "the data say too little"
 
 
@@ -58,12 +57,12 @@ class ArmAgreement(Result, Tabulated):
         upper: upper ends.
         log_odds: what the arm adds to the log-odds of an answer against the first one.
         log_odds_error: of that.
-        test: that no arm adds anything.
+        test: that no arm adds anything: the score test of the fit without effects of arms, of which the fit itself
+            speaks; with replicate weights a Wald test of the fit with them.
         effects: that effects of covariates are the same in all arms; None where it was not asked for.
         confidence: of the intervals.
         messages: what is to be known of the fit with effects of arms.
-        by_scores: whether `test` is the score test, because a weak prior held the fit with effects of arms: Wald tests
-            find nothing there, however far apart arms are.
+        by_scores: whether `test` is the score test.
     """
 
     arms: tuple[Any, ...]
@@ -81,7 +80,12 @@ class ArmAgreement(Result, Tabulated):
     effects: WaldTest | None
     confidence: float
     messages: tuple[str, ...] = ()
-    by_scores: bool = False
+    by_scores: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """Whether the arms agree, and the test that says so, in the words of the fit's own message."""
+        return _verdict(self.test, by_scores=self.by_scores)
 
     @property
     def agree(self) -> bool:
@@ -130,20 +134,21 @@ class ArmAgreement(Result, Tabulated):
         )
 
     def _notes(self) -> list[str]:
-        verdicts = [f"the arms {'agree' if self.test.p_value >= _LEVEL else 'do not agree'}: {self.test.text}"]
+        verdicts = [self.verdict]
         if self.effects is not None:
             same = "are the same" if self.effects.p_value >= _LEVEL else "differ"
             verdicts.append(f"effects of covariates {same} in all arms: {self.effects.text}")
         return [
             f"differences are against {self.arms[0]}, {100 * self.confidence:g} % intervals",
             *verdicts,
-            *([_BY_SCORES] if self.by_scores else []),
             *self.messages,
         ]
 
 
 def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: float = 0.95) -> ArmAgreement:
     """Fit once more, with an effect of every arm but the first: how far apart arms are, and whether chance explains it.
+
+    Whether chance explains it is said by the test that the fit itself tells of, so that there is one.
 
     Args:
         fit: of evidence with several arms.
@@ -182,6 +187,7 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
     own, other = np.split(places[:, len(fit.model.terms) :], [len(arms) - 1], axis=1)
     log_odds, log_odds_error = np.full((2, *shares.shape), np.nan)
     log_odds[1:, 1:], log_odds_error[1:, 1:] = whole.theta[own.T], whole.standard_errors[own.T]
+    by_scores = whole.repaired or not evidence.replication
     counts = [sum(c.n_observations for c in evidence.chunks if c.arm == arm) for arm in arms]
     return ArmAgreement(
         tuple(arms),
@@ -195,11 +201,12 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
         difference + reach,
         log_odds,
         log_odds_error,
-        _tested(whole, own.ravel()) if not whole.repaired else _tested(*_one_step_further(fit, arms)),
+        # Where log-odds run off, their errors do too, and a Wald test of them finds nothing.
+        _tested(*_one_step_further(fit, arms)) if by_scores else _tested(whole, own.ravel()),
         _tested(whole, other.ravel()) if other.size else None,
         confidence,
-        whole.messages,
-        whole.repaired,
+        (*([_ON_BOUNDARY] if whole.repaired else []), *whole.messages),
+        by_scores,
     )
 
 
@@ -230,23 +237,18 @@ def agreement_message(fit: RegressionFit) -> str:
     if fit.model.dimension > _MOST_COEFFICIENTS:
         return ""
     try:
-        wide, places = _one_step_further(fit, arms)
-        test = _tested(wide, places)
+        return _verdict(_tested(*_one_step_further(fit, arms)), by_scores=True)
     except NotIdentifiedError:
         return f"{_UNKNOWN}: {_TOGETHER}"
     except InputError:
         return f"{_UNKNOWN}: {_LITTLE if fit.freedom is None else _FEW}"
     except np.linalg.LinAlgError:
         return f"{_UNKNOWN}: {_LITTLE}"
-    names = [name.removeprefix("arm ") for name in np.array(wide.parameter_names)[places].tolist()]
-    parts = [
-        f"{name} {wide.theta[place]:+.3g} ({wide.standard_errors[place]:.2g})"
-        for name, place in zip(names, places, strict=True)
-    ]
-    verdict = "agree" if test.p_value >= _LEVEL else "do not agree"
-    return (
-        f"the arms {verdict}: {test.text} (score test); one step gives log-odds against {arms[0]}: {', '.join(parts)}"
-    )
+
+
+def _verdict(test: WaldTest, *, by_scores: bool) -> str:
+    agree = "agree" if test.p_value >= _LEVEL else "do not agree"
+    return f"the arms {agree}: {test.text} ({'score' if by_scores else 'Wald'} test)"
 
 
 @one_thread

@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import instance, shorten
 from askance._words import words
+from askance.channels.armed_design import ArmedDesign
 from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
 from askance.channels.product import product_channel
@@ -26,6 +27,7 @@ from askance.models.enumerated import Enumerated
 from askance.models.hidden import BETWEEN
 from askance.models.softmax import Softmax
 from askance.survey.answers import read_reports
+from askance.survey.codebook import Codebook
 from askance.survey.drawn import Drawn
 from askance.survey.read_outcomes import ReadOutcome, read_outcome
 from askance.survey.survey_rows import SurveyRows
@@ -115,8 +117,9 @@ class Association(Tabulated):
 
 def association(
     data: Table,
-    designs: Mapping[str, FiniteChannel | None],
+    designs: Mapping[str, FiniteChannel | None] | Sequence[str],
     *,
+    codebook: Codebook | None = None,
     positive: Mapping[str, Any] | None = None,
     missing: Literal["error", "drop"] = "error",
     cluster: str | None = None,
@@ -132,7 +135,9 @@ def association(
 
     Args:
         data: the table.
-        designs: two columns, each with the design its reports came through; None: it was seen as it is.
+        designs: two columns, each with the design its reports came through; None: it was seen as it is. With a
+            codebook the names alone.
+        codebook: of the study: says how the two were asked, which values and rows count, weights and clusters.
         positive: of a column, the value that means yes; see `regress`.
         missing: "error" or "drop" rows with a missing value.
         cluster: name of a column of groups whose answers may depend on each other.
@@ -151,15 +156,24 @@ def association(
     >>> bool(result.correlation.lower < phi < result.correlation.upper)
     True
     """
-    names = _check_designs(designs)
+    drawn, said = Drawn(cluster=cluster, weights=weights), dict(positive or {})
+    notes: tuple[str, ...] = ()
+    asked: Any = designs
+    if codebook is not None:
+        asked, said = _asked(codebook, designs, said)
+        data, drawn = codebook.table(data), drawn.over(codebook.drawn)
+        notes = (*data.notes, *_unused(drawn))
+    names = _check_designs(asked)
+    cluster, weights = drawn.cluster, drawn.weights
     drawn = Drawn(cluster=cluster, weights=weights)
     rows = SurveyRows.read(f"`{names[0]}` ~ 1", data, missing, drawn, other=names[1])
     shares = None if weights is None else rows.weights(weights)
     groups = None if cluster is None else rows.groups(cluster)
     freedom = np.inf if groups is None else float(groups.max())
     z = float(quantile(confidence, freedom))
-    read = [_read(rows, name, designs[name], positive or {}, outcome) for name in names]
+    read = [_read(rows, name, asked[name], said, outcome) for name in names]
     told = [
+        *notes,
         rows.on_dropped,
         *(note for _, _, note in read),
         "" if weights is None else f"weighted by {weights}",
@@ -177,7 +191,38 @@ def association(
     return replace(result, degrees_of_freedom=freedom, messages=tuple(filter(None, [*told, *fit.diagnostics.messages])))
 
 
-def _check_designs(designs: Mapping[str, FiniteChannel | None]) -> tuple[str, str]:
+def _asked(codebook: Codebook, names: Any, positive: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How two columns were asked, and which of their values mean yes, by a codebook."""
+    if isinstance(names, Mapping | str):
+        raise InputError(
+            argument="designs",
+            got=repr(names) if isinstance(names, str) else "designs of columns, beside a codebook that says them",
+            allowed="with a codebook, two names",
+            remedy="Give their names alone, as in ['cheats', 'lies'].",
+        )
+    questions = {name: codebook.questions.get(name) for name in names}
+    armed = [name for name, asked in questions.items() if asked and isinstance(asked.design, Mapping | ArmedDesign)]
+    if armed:
+        raise InputError(
+            f"{armed[0]!r} was asked in several ways; allowed in an association: one design for all rows.",
+            remedy="Leave one way in the table, and give its design in place of the codebook.",
+        )
+    said = {name: asked.positive for name, asked in questions.items() if asked and asked.positive is not None}
+    return {name: asked.design if asked else None for name, asked in questions.items()}, {**said, **positive}
+
+
+def _unused(drawn: Drawn) -> list[str]:
+    """What is known of the sample and not used here; refuses replicate weights, without which errors mean nothing."""
+    if drawn.replicates is not None:
+        raise InputError(
+            "the codebook has replicate weights; allowed in an association: weights and clusters.",
+            remedy="Give the designs in place of the codebook, and the weights; name a column of clusters.",
+        )
+    names = [name for name in (drawn.strata, drawn.fpc) if name is not None]
+    return [f"{' and '.join(names)} of the codebook not used: errors may be a little too large"] if names else []
+
+
+def _check_designs(designs: Any) -> tuple[str, str]:
     if not isinstance(designs, Mapping) or len(designs) != 2 or all(design is None for design in designs.values()):
         got = f"{len(designs)} columns" if isinstance(designs, Mapping) else type(designs).__name__
         raise InputError(

@@ -62,8 +62,16 @@ class FitResults(Tabulated):
     def kept(self) -> FormulaFit:
         """The fit with all tables, as files keep it."""
         nuisances = [replace(result.table(), title=f"Shares of {name}") for name, result in self.nuisances.items()]
-        others = [*self.contrasts, self.outcome, self.effects, self.arms, self.test]
+        others = [*self.contrasts, self.outcome, self.effects, *self._arms, self.test]
         return self.fit.with_tables(*self.prevalence, *nuisances, *(result for result in others if result is not None))
+
+    @property
+    def _arms(self) -> list[Table]:
+        """What every arm tells; what the messages of the fit say already is not said again."""
+        if self.arms is None:
+            return []
+        table = self.arms.table()
+        return [replace(table, notes=[note for note in table.notes if note not in self.fit.messages])]
 
     def table(self) -> Table:
         """The coefficients."""
@@ -75,7 +83,8 @@ class FitResults(Tabulated):
         parts = [self.fit.summary(self.confidence), *(result.summary() for result in tables)]
         for name, shares in self.nuisances.items():
             parts.append(f"{name}, for these respondents as they are\n{shares.summary()}")
-        parts += [result.summary() for result in (self.outcome, self.effects, self.arms) if result is not None]
+        parts += [result.summary() for result in (self.outcome, self.effects) if result is not None]
+        parts += map(str, self._arms)
         text = "\n\n".join(parts)
         if self.test is None or self.test.p_value >= 1:
             return text
@@ -167,5 +176,5 @@ def _arms(fit: RegressionFit, confidence: float) -> ArmAgreement | None:
         return None
     try:
         return arm_agreement(fit, confidence=confidence)
-    except NotIdentifiedError:
+    except (InputError, NotIdentifiedError):
         return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -11,7 +12,19 @@ from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, Choice, Read, confidence_option, missing_option, option, read_pair
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
+from askance.cli.survey.survey_options import CODEBOOK
 from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.survey.codebook import Codebook
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+_OR = "Or give --codebook, which says the design."
+_EXAMPLE = "Write, for example, cheats=warner:question=1/6."
+
+
+def _read_hidden(text: str) -> tuple[str, str]:
+    return read_pair(text) if "=" in text else (text.strip(), "")
 
 
 @command(
@@ -20,16 +33,19 @@ from askance.errors import InputError
     examples=[
         "askance association survey.csv --hidden cheats=warner:question=1/6 --hidden lies=warner:question=7/20",
         "askance association survey.csv --hidden cheats=forced-response:truth=2/3,yes=1/6 --seen income",
+        "askance association survey.csv --codebook study.toml --hidden cheats --seen income",
     ],
 )
 @click.argument("data", type=FILE)
 @option(
-    "--hidden COLUMN=DESIGN",
-    "a column of reports and the design they came through, as NAME:PARAMETER=VALUE,… (repeatable)",
-    Read(read_pair, "COLUMN=DESIGN", "Write, for example, cheats=warner:question=1/6."),
+    "--hidden COLUMN[=DESIGN]",
+    "a column of reports and the design they came through, as NAME:PARAMETER=VALUE,… (repeatable); with --codebook the "
+    "name of the question alone",
+    Read(_read_hidden, "COLUMN=DESIGN", _EXAMPLE),
     multiple=True,
     required=True,
 )
+@CODEBOOK
 @option("--seen COLUMN", "a column that was seen as it is: a category or a number", multiple=True)
 @option(
     "--positive COLUMN=VALUE",
@@ -45,13 +61,17 @@ from askance.errors import InputError
 @JSON
 def association_command(
     data: Path,
-    hidden: tuple[tuple[str, str], ...],
+    hidden: Pairs,
     seen: tuple[str, ...],
-    positive: tuple[tuple[str, str], ...],
+    positive: Pairs,
+    codebook: Path | None,
     **options: Any,
 ) -> None:
-    """Print the joint table of two answers in the table DATA, their correlation and odds ratio, with errors."""
-    from askance.planning.design_texts import designs_of
+    """Print the joint table of two answers in the table DATA, their correlation and odds ratio, with errors.
+
+    With --codebook, the file of the study says how both were asked, which values and rows count, weights and clusters.
+    """
+    from askance.collect.campaign_file import read_study
     from askance.survey import association, read_table
 
     columns = [*(name for name, _ in hidden), *seen]
@@ -60,15 +80,41 @@ def association_command(
             f"--hidden and --seen name {len(set(columns))} columns; allowed: two.",
             remedy="Give two --hidden, or one and --seen.",
         )
+    study = None if codebook is None else read_study(codebook)
+    designs = _designs(hidden, seen) if study is None else _named(study, hidden, seen)
+    with working() as doing:
+        doing(f"reading {data}")
+        result = association(read_table(data), designs, codebook=study, positive=dict(positive), **options)
+    show(result)
+
+
+def _designs(hidden: Pairs, seen: Sequence[str]) -> dict[str, Any]:
+    """The designs of columns, as flags say them."""
+    from askance.planning.design_texts import designs_of
+
     for name, text in hidden:
+        if not text:
+            raise InputError(argument="--hidden", got=repr(name), allowed="COLUMN=DESIGN", remedy=f"{_EXAMPLE} {_OR}")
         if ":" not in text:
             raise InputError(
                 f"--hidden {name}={text} says no probabilities of the design.",
                 remedy=f"Write them, as in {name}=warner:question=2/3; `askance channels {text}` lists them.",
             )
-    designs: dict[str, Any] = {name: designs_of([text])[0] for name, text in hidden}
-    designs |= dict.fromkeys(seen)
-    with working() as doing:
-        doing(f"reading {data}")
-        result = association(read_table(data), designs, positive=dict(positive), **options)
-    show(result)
+    return {**{name: designs_of([text])[0] for name, text in hidden}, **dict.fromkeys(seen)}
+
+
+def _named(study: Codebook, hidden: Pairs, seen: Sequence[str]) -> list[str]:
+    """The names of two questions; refuses what the codebook says otherwise."""
+    for name, text in hidden:
+        if text:
+            raise InputError(
+                f"--hidden {name}={text} and --codebook are given, and both say the design.", remedy="Give one of them."
+            )
+        study.design(name)
+    for name in seen:
+        if name in study.hidden:
+            raise InputError(
+                f"--seen is {name!r}, of which the codebook has a design: it was not seen as it is.",
+                remedy=f"Write --hidden {name}.",
+            )
+    return [*(name for name, _ in hidden), *seen]

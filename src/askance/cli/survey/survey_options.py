@@ -107,6 +107,10 @@ def _meanings(used: list[tuple[str, registry.Parameter]]) -> str:
     return "; ".join(f"{', '.join(own) if len(own) < 5 else 'most designs'}: {text}" for text, own in kinds.items())
 
 
+#: The file that says how everything was asked.
+CODEBOOK = option(
+    "--codebook FILE", "TOML file with the questions of the study: a codebook, or the campaign that was collected", FILE
+)
 #: The data, the formula, the design with its flags, and how to fit.
 survey_options = options(
     click.argument("data", type=FILE),
@@ -118,11 +122,7 @@ survey_options = options(
         "TOML file with a table for every arm, its design in it; or with one design that has groups of its own",
         FILE,
     ),
-    option(
-        "--codebook FILE",
-        "TOML file with the questions of the study: a codebook, or the campaign that was collected",
-        FILE,
-    ),
+    CODEBOOK,
     option("--arm COLUMN", "the column that says in which way each row was asked, where there are several"),
     option("--treated COLUMN", "the same for a list experiment: the column that says who had the sensitive item"),
     option(

@@ -212,19 +212,20 @@ function askLabel(item) {
 }
 
 function askSteppers(item) {
-  const most = item.words.length;
+  // People count one too many at times: where that is refused, or cut, nobody can tell how often. The server takes the same.
+  const most = item.words.length + 1;
   const rows = data.tags.map((tag, i) => {
     const id = `tag-${i}`;
     const field = el("input", { id, name: id, inputmode: "numeric", value: String(item.counts?.[i] ?? 0), autocomplete: "off" });
     const step = (by, sign, key) => {
-      const click = () => (field.value = String(Math.min(Math.max((Number(field.value) || 0) + by, 0), most + 1)));
+      const click = () => (field.value = String(Math.min(Math.max((Number(field.value) || 0) + by, 0), most)));
       return el("button", { type: "button", class: "step", click, "aria-label": `${own(tag.names)}: ${sign}`, "data-step": key }, sign);
     };
     return el("div", { class: "stepper" }, el("label", { for: id }, el("bdi", {}, own(tag.names))), step(-1, "−", `${i}-`), field, step(1, "+", `${i}+`));
   });
   const submit = (asked) => {
     const counts = data.tags.map((_, i) => Number(asked.elements[`tag-${i}`].value.trim() || NaN));
-    const isRight = (number) => Number.isInteger(number) && number >= 0 && number <= most + 1;
+    const isRight = (number) => Number.isInteger(number) && number >= 0 && number <= most;
     const wrong = counts.findIndex((number) => !isRight(number));
     if (wrong < 0) return answer(item, counts);
     asked.querySelector(".error")?.remove();
@@ -232,7 +233,7 @@ function askSteppers(item) {
     return asked.elements[`tag-${wrong}`].focus();
   };
   const fields = el("fieldset", {}, el("legend", { class: "hidden" }, say("counts")), rows);
-  show(item, say("how_many_each", { count: decimal(most) }), form(submit, fields, button("next")));
+  show(item, say("how_many_each", { count: decimal(item.words.length) }), form(submit, fields, button("next")));
 }
 
 function answer(item, counts) {

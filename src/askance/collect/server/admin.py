@@ -35,6 +35,10 @@ from askance.errors import AskanceError
 Answer = Callable[[Request], Awaitable[Response]]
 COOKIE = "askance_admin"
 LEAST_PASSWORD = 12
+_NO_LINK = (
+    "This link was used already, or is of an earlier start of the server. Enter with the password that was chosen, or "
+    "start the server again: it prints a new link, with which you choose a new password."
+)
 #: After which the password is asked for again: a working day.
 SESSION_SECONDS = 12 * 3600.0
 # scrypt: about 50 ms and 32 MB a try.
@@ -83,7 +87,7 @@ class Admin:
         inside, changing = self._inside, self._changing
         return [
             Route("/admin", inside(self._home)),
-            Route("/admin/enter", self._entrance, methods=["GET"]),
+            Route("/admin/enter", self._linked, methods=["GET"]),
             Route("/admin/enter", changing(self._enter), methods=["POST"]),
             Route("/admin/login", self._entrance, methods=["GET"]),
             Route("/admin/login", changing(self._login), methods=["POST"]),
@@ -122,17 +126,24 @@ class Admin:
         return guarded
 
     async def _entrance(self, request: Request) -> Response:
+        return _form_page()
+
+    async def _linked(self, request: Request) -> Response:
         key = request.query_params.get("key", "")
-        return page("entrance.html", key=key, least=LEAST_PASSWORD, action=request.url.path, wrong="")
+        return _form_page(key) if self._opens(key) else _form_page(wrong=_NO_LINK, status=403)
+
+    def _opens(self, key: str) -> bool:
+        """Whether a link with this key works."""
+        return bool(self.key) and hmac.compare_digest(key.encode(), self.key.encode())
 
     async def _enter(self, request: Request) -> Response:
         """The link that works once: sets the password."""
         fields = await _form(request)
         key, password = fields.get("key", ""), fields.get("password", "")
-        if not self.key or not hmac.compare_digest(key.encode(), self.key.encode()):
-            return self._again(request, "", "This link was used already, or is none. Start the server again.", 403)
+        if not self._opens(key):
+            return _form_page(wrong=_NO_LINK, status=403)
         if len(password) < LEAST_PASSWORD:
-            return self._again(request, key, f"The password has fewer than {LEAST_PASSWORD} characters.", 422)
+            return _form_page(key, f"The password has fewer than {LEAST_PASSWORD} characters.", 422)
         self.key = ""
         self._sessions.clear()  # whoever was let in by another password
         stored = await run_in_threadpool(password_hash, password)
@@ -143,7 +154,7 @@ class Admin:
         password = (await _form(request)).get("password", "")
         # By connection, so that nobody locks everybody out; together they take one processor at most.
         if not self._tries.allows(connection_of(request)) or self._waiting >= _MOST_WAITING:
-            return self._again(request, "", "Too many tries. Wait a little.", 429)
+            return _form_page(wrong="Too many tries. Wait a little.", status=429)
         self._waiting += 1
         try:
             async with self._trying:
@@ -152,11 +163,8 @@ class Admin:
         finally:
             self._waiting -= 1
         if not stored or not hmac.compare_digest(given, stored):
-            return self._again(request, "", "That is not the password.", 403)
+            return _form_page(wrong="That is not the password.", status=403)
         return self._entered()
-
-    def _again(self, request: Request, key: str, wrong: str, status: int) -> Response:
-        return page("entrance.html", status, key=key, least=LEAST_PASSWORD, action=request.url.path, wrong=wrong)
 
     def _entered(self) -> Response:
         session = secrets.token_urlsafe(32)
@@ -219,6 +227,11 @@ class Admin:
     def _remember(self, name: str, value: bytes) -> None:
         with self._collection.opened() as store:
             store.set_meta(name, value)
+
+
+def _form_page(key: str = "", wrong: str = "", status: int = 200) -> Response:
+    """Where a password is asked for; with the key of a link that works, where one is chosen."""
+    return page("entrance.html", status, key=key, least=LEAST_PASSWORD, wrong=wrong)
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -27,8 +27,9 @@ from askance.collect.server.app import Collector, asset
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.pages import page
 from askance.collect.server.replies import failure
-from askance.collect.toml_lines import PlacedError, TomlFile
+from askance.collect.toml_lines import TomlFile
 from askance.errors import AskanceError
+from askance.formats.toml_file import PlacedError
 
 _NOTE = "Preview: answers are thrown away."
 _LINKS = (

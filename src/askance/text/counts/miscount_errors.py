@@ -17,6 +17,8 @@ from askance.text.counts.miscounts import Miscounts
 _MOVE = 0.02
 # Rates closer than this to a bound have no curvature there that would be an error.
 _BOUND = 1e-4
+# How far such rates move.
+_OFF_BOUND = 0.002
 # A standard error above this is worth a warning: the interval is then some 20 points wide.
 _WIDE = 0.05
 # What a rate at the highest that is taken for miscounts tells.
@@ -54,6 +56,11 @@ class EstimatedMiscounts(Miscounts):
 def standard_errors(gradient: Callable[[FloatArray], FloatArray], rates: FloatArray) -> FloatArray:
     """Square roots of the diagonal of (−∂²ℓ/∂rates²)⁻¹ by differences of the gradient; NaN for rates at a bound.
 
+    Rates at a bound have no error of their own, but are not known to be there: misses of one are hardly told from
+    extras of another, and errors of the others that take a rate of 0 for granted are too small. Away from the bound
+    ℓ falls by g a unit, g its gradient: as if the rate were exponential with variance 1/g², which g² in the diagonal
+    stands for.
+
     Args:
         gradient: ∂ℓ/∂rates of the log-likelihood ℓ, shape as rates.
         rates: where ℓ is highest, within 0 to 0.5, any shape.
@@ -65,21 +72,25 @@ def standard_errors(gradient: Callable[[FloatArray], FloatArray], rates: FloatAr
     >>> standard_errors(lambda p: missed / p - (of - missed) / (1 - p), missed / of).round(3)
     array([0.04])
     """
-    errors = np.full(rates.shape, np.nan)
-    free = np.flatnonzero((rates > _BOUND) & (rates < 0.5 - _BOUND))
-    here = gradient(rates)
-    curvature = np.empty((len(free), len(free)))
-    for row, place in enumerate(free.tolist()):
+    errors, here = np.full(rates.shape, np.nan), gradient(rates)
+    free = (rates.ravel() > _BOUND) & (rates.ravel() < 0.5 - _BOUND)
+    curvature = np.empty((rates.size, rates.size))
+    for place, rate in enumerate(rates.ravel().tolist()):
+        inwards = -_MOVE * rate if free[place] else _OFF_BOUND if rate < 0.25 else -_OFF_BOUND
         step = np.zeros_like(rates)
-        step.flat[place] = _MOVE * float(rates.flat[place])
-        change = gradient(rates - step) - here  # downwards, where no bound is
-        curvature[row] = change.flat[free] / step.flat[place]
+        step.flat[place] = inwards
+        curvature[place] = (here - gradient(rates + step)).ravel() / inwards
+        if not free[place]:
+            curvature[place, place] += here.flat[place] ** 2
+    used = np.flatnonzero(free | curvature.any(axis=1))  # nobody reported anything of the others
+    curvature = curvature[np.ix_(used, used)]
     try:
         variance = np.diag(np.linalg.inv((curvature + curvature.T) / 2))
     except np.linalg.LinAlgError:  # nothing tells some rates apart
-        variance = np.full(len(free), np.inf)
+        variance = np.full(len(used), np.inf)
     # Where the likelihood has no maximum nothing is known.
-    errors.flat[free] = np.sqrt(np.where(variance > 0, variance, np.inf))
+    own = np.sqrt(np.where(variance > 0, variance, np.inf))
+    errors.flat[used[free[used]]] = own[free[used]]
     return errors
 
 
