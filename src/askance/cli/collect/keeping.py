@@ -92,7 +92,7 @@ def close_command(campaign: Path, store: str | None) -> None:
     apart={"ids": ["before_window"]},
 )
 @campaign_argument
-@option("--id ID", "the receipt of an answer; may be given several times", _ID, name="ids", multiple=True)
+@option("--id ID", "the receipt of an answer (repeatable)", _ID, name="ids", multiple=True)
 @option("--before-window W", "devices: all reports of earlier windows", WholeNumber(1))
 @store_option
 @JSON
