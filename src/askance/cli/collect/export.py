@@ -44,8 +44,8 @@ def export_command(campaign: Path, output: Path, store: str | None, **options: A
     """Write what CAMPAIGN collected; the server may go on meanwhile.
 
     Responses are a row for each person with all answers, noised and open: `askance fit FILE --codebook CAMPAIGN`.
-    Reports and the state, which is their sums, are those of one question; regions are counts for `askance train`. Rows stand by their random
-    ids: nothing tells in which order they came.
+    Reports and the state, which is their sums, are those of one question; regions are counts for `askance train`. Rows
+    stand by their random ids: nothing tells in which order they came.
     """
     from askance.collect.export import export
 
