@@ -58,7 +58,7 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
         try:
             restore(source, collection.address, collection.campaign.fingerprint.encode())
         except AskanceError as error:
-            raise error.at(str(source)) from None
+            raise (error if str(source) in error.message else error.at(str(source))) from None
         with collection.opened() as opened:
             n = opened.count()
     show(Card(f"restored to {collection.place}", [("answers", f"{n:,}")], {"answers": n, "store": collection.place}))

@@ -144,7 +144,7 @@ survey_options = options(
     option(
         "--lonely-psu WAY",
         'what to do about a stratum with one cluster: stop ("error"), or "adjust" as R does',
-        click.Choice(["error", "adjust"]),
+        Choice(["error", "adjust"]),
         default="error",
     ),
     option(
