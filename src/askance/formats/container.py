@@ -69,7 +69,9 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
             remedy="Copy the file again from where it was written.",
         )
     if not data:
-        raise FormatError(f"{name} is empty.", remedy="Copy the file again from where it was written.")
+        raise FormatError(
+            f"{name} is empty, so it is not an askance file.", remedy="Copy the file again from where it was written."
+        )
     header = _read_json(line) if line.startswith(MAGIC) else None
     if not isinstance(header, dict):
         raise FormatError(
