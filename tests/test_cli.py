@@ -265,7 +265,7 @@ def test_help_of_certify_shows_an_example_that_works(entry: ChannelEntry) -> Non
     assert parsed(call(*words[1:], "--json")) == expected_certificate(entry.build(entry.examples[0]))
     for parameter in entry.parameters:
         if not parameter.required and parameter.default is not None:
-            assert f"[default {written(parameter.default)}]" in " ".join(shown.split())
+            assert f"[default: {written(parameter.default)}]" in " ".join(shown.split())
 
 
 def test_certify_has_a_command_for_every_channel() -> None:

@@ -282,3 +282,21 @@ def test_only_counting_campaigns_have_a_text(tmp_path: Path) -> None:
         assert outcome.code == 2
         assert "--text" in outcome.err
     assert not (tmp_path / "new.toml").exists()
+
+
+def test_refusals_are_in_words_of_the_command_line(folder: Path) -> None:
+    """No names of Python's arguments, no place twice, and a misspelt kind is guessed."""
+    assert_one_line(
+        call("collect", "new", "surveys", "-o", "new.toml"), ("KIND is 'surveys'", "Did you mean 'survey'?")
+    )
+    assert_one_line(
+        call("collect", "rehearse", "exams.toml", "-o", "r.txt"), ("-o is r.txt; allowed: ", ".csv or .parq")
+    )
+    serve = ("collect", "serve", "exams.toml")
+    assert_one_line(call(*serve, "--host", "0.0.0.0"), ("Give --tls-cert and --tls-key, or say --behind-proxy",))
+    assert_one_line(call(*serve, "--tls-cert", "a.pem"), ("one of --tls-cert and --tls-key is given",))
+    assert_one_line(call(*serve, "--public-url", "https://x.example"), ("Say --behind-proxy", "--tls-cert"))
+    restored = call("collect", "restore", "exams.toml", "--from", "noon.sqlite")
+    assert_one_line(restored, ("cannot read noon.sqlite",))
+    assert restored.err.count("noon.sqlite") == 1
+    assert not list(folder.glob("*.sqlite"))

@@ -79,12 +79,12 @@ def test_shares_stand_where_they_are_between_0_and_100() -> None:
 def test_a_path_goes_from_block_to_block_and_on_to_the_plan() -> None:
     points = [(20, record(0.4, 0.01, 0.99)), (50, record(0.5, 0.21, 0.79, 0.2))]
     svg = pictures.path_picture(points, 100, "Path")
-    assert places(svg, "interval", "x1", "x2", "y1", "y2") == [(195.0, 195.0, 135.2, 44.8)]
+    assert places(svg, "interval", "x1", "x2", "y1", "y2") == [(200.0, 200.0, 135.2, 44.8)]
     assert places(svg, "plan", "x1", "y1", "y2") == [(346.0, 121.2, 58.8)]
     corners = {one.get("class"): one.attrib["points"] for one in parsed(svg).iter() if "points" in one.attrib}
-    assert corners["estimate"] == "104.4,105.6 195,90"
-    assert corners["band"] == "104.4,13.6 195,44.8 195,135.2 104.4,166.4"
-    assert corners["expected"] == "195,44.8 346,58.8 346,121.2 195,135.2"
+    assert corners["estimate"] == "112.4,105.6 200,90"
+    assert corners["band"] == "112.4,13.6 200,44.8 200,135.2 112.4,166.4"
+    assert corners["expected"] == "200,44.8 346,58.8 346,121.2 200,135.2"
     done = pictures.path_picture([(150, record(0.5, 0.4, 0.6))], 100, "Path")
     assert "expected" not in done
     assert places(done, "interval", "x1") == [(346.0,)]
@@ -93,10 +93,17 @@ def test_a_path_goes_from_block_to_block_and_on_to_the_plan() -> None:
 def test_windows_stand_side_by_side() -> None:
     points = [(f"2026-01-0{i}", record(0.5, 0.01, 0.99)) for i in (1, 2, 3)]
     svg = pictures.trend_picture(points, "Trend")
-    assert places(svg, "point", "cx", "cy") == [(94.3, 90.0), (195.0, 90.0), (295.7, 90.0)]
+    assert places(svg, "point", "cx", "cy") == [(102.7, 90.0), (200.0, 90.0), (297.3, 90.0)]
     assert places(svg, "interval", "y1", "y2") == [(166.4, 13.6)] * 3
     assert "2026-01-02" in svg  # in words
     assert parsed(pictures.trend_picture(points[:1], "Trend")) is not None
+
+
+def test_numbers_beside_an_axis_are_where_its_lines_are() -> None:
+    """Of a rare answer that is known well a line stands at 0.25 %, not at 0.2 %."""
+    rare = pictures.path_picture([(50, record(0.001, 0.0005, 0.002))], 50, "Path")
+    beside = [one.text for one in parsed(rare).iter() if one.get("text-anchor") == "end" and "%" in (one.text or "")]
+    assert beside == [f"{text}\xa0%" for text in ("0", "0.25", "0.5", "0.75", "1")]
 
 
 def test_texts_of_pictures_are_escaped_and_short() -> None:

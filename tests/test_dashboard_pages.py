@@ -98,6 +98,22 @@ def test_from_the_link_that_works_once_to_the_export(browser: Any, tmp_path: Pat
         assert admin.wrong == refused  # the wrong password, and nothing against the policy of a page
 
 
+def test_tables_beside_curves_are_not_cut(browser: Any, tmp_path: Path) -> None:
+    """Two columns on a tablet: what answers will be known to at the end is seen without scrolling."""
+    with (
+        served(collection_in(tmp_path)) as running,
+        visit(browser, viewport={"width": 768, "height": 1024}) as context,
+    ):
+        admin = Administrator(context, running)
+        admin.enter()
+        said(running, 300)
+        admin.page.reload()
+        admin.page.locator("summary").first.click()
+        assert admin.page.locator("table").first.inner_text().startswith("answer")
+        wide = "() => [...document.querySelectorAll('.wide')].filter(box => box.scrollWidth > box.clientWidth).length"
+        assert admin.page.evaluate(wide) == 0
+
+
 def test_the_report_stands_alone(browser: Any, tmp_path: Path) -> None:
     with served(collection_in(tmp_path)) as running:
         with visit(browser) as context:

@@ -93,9 +93,10 @@ def test_reports_that_did_not_come_through_the_channel_are_an_alarm() -> None:
     impossible = live_estimates({"a": ak.Tally(FORCED, [990, 10]), "b": ak.Tally(FORCED, [700, 300])}, 1000)
     assert kinds(impossible) == [("a", "impossible", True)]
     assert "cannot have come through this channel" in impossible.findings[0].text
-    assert (
-        kinds(live_estimates({"a": ak.Tally(FORCED, [890, 110])}, 1000)) == []
-    )  # beyond 95 %, and no one in a million
+    beyond = live_estimates({"a": ak.Tally(FORCED, [890, 110])}, 1000)  # 95 %, and no one in a million
+    assert kinds(beyond) == [("a", "impossible", False)]
+    assert "no share of 'no', 'yes' fits these reports at 95 % confidence" in beyond.findings[0].text
+    assert kinds(live_estimates({"a": ak.Tally(FORCED, [830, 170])}, 1000)) == []
 
 
 def test_declines_and_duplicates_are_counted() -> None:

@@ -240,6 +240,8 @@ def test_reports_that_no_share_brings_about_are_an_alarm() -> None:
     assert ak.share_sequence(ak.Tally(FORCED, [830, 170]), 1000).alarms == ()
     seldom = ak.share_sequence(ak.Tally(FORCED, [890, 110]), 1000)  # beyond 95 %, and no one in a million
     assert (seldom.lower[1], seldom.upper[1], seldom.alarms) == (0.0, 0.0, ())
+    assert "no share of 'no', 'yes' fits these reports at 95 % confidence" in seldom.notes[0]
+    assert ak.share_sequence(ak.Tally(FORCED, [830, 170]), 1000).notes == ()
 
 
 def test_an_alarm_counts_all_answers() -> None:

@@ -33,7 +33,7 @@ from askance.errors import InputError, ProbabilityError, ShapeError
     summary="any known table of probabilities P(observation | output)",
     use="your design has no name here, or was found by an optimiser",
     parameters=[
-        Parameter("matrix", MATRIX, "S: one row per observation, one column per output; columns sum to 1", symbol="S"),
+        Parameter("matrix", MATRIX, "one row per observation, one column per output; columns sum to 1", symbol="S"),
         Parameter("outputs", LABELS, "labels of the outputs", default=None),
         Parameter("observations", LABELS, "labels of the observations", default=None),
     ],

@@ -104,7 +104,7 @@ def _read_matrices(text: str) -> list[Any]:
     return matrices
 
 
-PROBABILITY = ParameterKind("probability", "P", str.strip, "0.25 or 1/4")
+PROBABILITY = ParameterKind("probability", "P", str.strip, "a number, such as 0.25 or 1/4")
 LEVEL = ParameterKind("level", "LEVEL", str.strip, "a positive number")
 LABELS = ParameterKind("labels", "M|A,B,…", _read_labels, "a number, or labels separated by commas")
 DISTRIBUTION = ParameterKind("distribution", "P,P,…", _read_row, "probabilities separated by commas")

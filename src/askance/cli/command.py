@@ -74,6 +74,7 @@ def askance(ctx: click.Context) -> None:
     \b
         channel        how the truth becomes what is seen; in surveys: a design,
                        such as a die that says when to answer truthfully
+        output         an answer that can be true: what a channel is told
         report         one noised answer or record; all that leaves a device
         privacy level  how much a report may tell: at level 1 no report is
                        more than e = 2.7 times likelier under one truth than

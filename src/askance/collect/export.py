@@ -234,7 +234,9 @@ class _RowWriter(Protocol):
 def _responses(campaign: Campaign, store: Store, path: Path, names: Sequence[Path]) -> int:
     ending, n = path.suffix.lower(), 0
     if ending not in (".csv", ".parquet"):
-        raise InputError(f"the responses are to be {path}; allowed: .csv or .parquet.", remedy="Write responses.csv.")
+        raise InputError(
+            f"{path} has no ending of responses; allowed: .csv or .parquet.", remedy=f"Write {path.stem}.csv."
+        )
     with ExitStack() as stack:
         writers = [stack.enter_context(_row_writer(campaign, name)) for name in names]
         for rows in _pieces(store):

@@ -40,9 +40,13 @@ class Finding:
 
 
 def impossible(question: str, tally: Tally[Any], at: ConfidenceSequence) -> list[Finding]:
-    """Reports that did not come through the channel: by the bound of one look, at one in a million, or of all."""
-    texts = [notice.text for notice in alarms_of(tally)] or list(at.alarms)
-    return [Finding(question, "impossible", True, f"{question}: {text}") for text in texts]
+    """Reports that did not come through the channel: by the bound of one look, at one in a million, or of all.
+
+    What is less sure than that, and leaves no share at the confidence of the intervals, is no alarm yet.
+    """
+    alarms = [notice.text for notice in alarms_of(tally)] or list(at.alarms)
+    texts = alarms or list(at.notes)
+    return [Finding(question, "impossible", bool(alarms), f"{question}: {text}") for text in texts]
 
 
 def by_way(reported: Reported, planned: int, options: Mapping[str, Any]) -> dict[str, ConfidenceSequence]:

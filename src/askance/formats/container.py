@@ -68,11 +68,16 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
             f"{name} is truncated: it ends after {len(data)} bytes, within its header.",
             remedy="Copy the file again from where it was written.",
         )
+    if not data:
+        raise FormatError(
+            f"{name} is empty, so it is not an askance file.", remedy="Copy the file again from where it was written."
+        )
     header = _read_json(line) if line.startswith(MAGIC) else None
     if not isinstance(header, dict):
         raise FormatError(
             f"{name} is not an askance file.",
-            remedy="Give a file written by askance. A table of answers is noised first: askance randomize … --input.",
+            remedy="Give what askance wrote: a state of `askance aggregate`, a fit that --save kept, a tagger of "
+            "`askance train`. Answers in a table are for `askance fit` or, not noised yet, `askance randomize`.",
         )
     if "payload_bytes" not in header and _kind_of(header["askance"]) in _TEXTS:
         raise FormatError(

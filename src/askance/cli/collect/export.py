@@ -25,17 +25,17 @@ from askance.cli.shared.write_guards import OutputFile
 @campaign_argument
 @option(
     "-o, --output FILE",
-    "responses: .csv or .parquet; reports: .jsonl or .parquet; states: .state; counts: .jsonl",
+    "responses: .csv or .parquet; reports: .jsonl or .parquet; state: .state; regions: .jsonl",
     OutputFile("text"),
     required=True,
 )
 @option(
-    "--as SHAPE",
+    "--as",
     "what is written  [default: as the name of FILE says]",
     name="shape",
     kind=Choice(["responses", "reports", "state", "regions"]),
 )
-@option("--question NAME", "reports and states: of which question  [default: the only one that is noised]")
+@option("--question NAME", "reports and state: of which question  [default: the only one that is noised]")
 @option("--split N", "responses and reports: into so many files by the hash of ids", WholeNumber(1, 65_536))
 @option("--window W", "devices: of this window only; /admin/live lists them", WholeNumber(0))
 @store_option
@@ -44,8 +44,8 @@ def export_command(campaign: Path, output: Path, store: str | None, **options: A
     """Write what CAMPAIGN collected; the server may go on meanwhile.
 
     Responses are a row for each person with all answers, noised and open: `askance fit FILE --codebook CAMPAIGN`.
-    Reports and states are those of one question; counts are regions for `askance train`. Rows stand by their random
-    ids: nothing tells in which order they came.
+    Reports and the state, which is their sums, are those of one question; regions are counts for `askance train`. Rows
+    stand by their random ids: nothing tells in which order they came.
     """
     from askance.collect.export import export
 

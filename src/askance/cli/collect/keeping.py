@@ -58,7 +58,7 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
         try:
             restore(source, collection.address, collection.campaign.fingerprint.encode())
         except AskanceError as error:
-            raise error.at(str(source)) from None
+            raise (error if str(source) in error.message else error.at(str(source))) from None
         with collection.opened() as opened:
             n = opened.count()
     show(Card(f"restored to {collection.place}", [("answers", f"{n:,}")], {"answers": n, "store": collection.place}))
@@ -92,7 +92,7 @@ def close_command(campaign: Path, store: str | None) -> None:
     apart={"ids": ["before_window"]},
 )
 @campaign_argument
-@option("--id ID", "the receipt of an answer; may be given several times", _ID, name="ids", multiple=True)
+@option("--id ID", "the receipt of an answer (repeatable)", _ID, name="ids", multiple=True)
 @option("--before-window W", "devices: all reports of earlier windows", WholeNumber(1))
 @store_option
 @JSON

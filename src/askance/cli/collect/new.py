@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import JSON_SUMMARY, option
+from askance.cli.shared.options import JSON_SUMMARY, Choice, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.write_guards import OutputFile
 from askance.errors import InputError
@@ -22,7 +22,7 @@ _TARGET = OutputFile("text", ".toml", unless="a campaign that answers may belong
     "Write a commented campaign file to begin with.",
     examples=["askance collect new survey -o exams.toml", "askance collect new counting --text news.txt -o nouns.toml"],
 )
-@click.argument("kind", type=click.Choice(["survey", "devices", "counting"]))
+@click.argument("kind", type=Choice(["survey", "devices", "counting"]))
 @option("--text FILE", "of a counting campaign: sentences, one in a line", click.Path(path_type=Path))
 @option("-o, --output FILE", "the campaign, .toml; its name is that of the campaign", _TARGET, required=True)
 @JSON_SUMMARY

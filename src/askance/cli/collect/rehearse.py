@@ -21,7 +21,7 @@ from askance.cli.shared.write_guards import OutputFile
     ],
 )
 @campaign_argument
-@option("-o, --output FILE", "the answers, .csv or .parquet", OutputFile("text"), required=True)
+@option("-o, --output FILE", "the answers, .csv or .parquet", OutputFile("text", ".csv", ".parquet"), required=True)
 @option("--people N", "how many answer  [default: as many as are planned]", WholeNumber(1, 1_000_000))
 @seed_option("seed of everything that is drawn")
 @JSON_SUMMARY

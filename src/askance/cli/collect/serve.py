@@ -28,7 +28,12 @@ from askance.errors import InputError
 @option("--preview", "look at the pages while you write the file: it is read again, and answers are thrown away")
 @store_option
 @option("--host ADDRESS", "address to listen at; beyond 127.0.0.1 only with TLS or --behind-proxy", default="127.0.0.1")
-@option("--port PORT", "port; 0 for any that is free", WholeNumber(0, 65535), default=8000)
+@option(
+    "--port PORT",
+    "port; 0 for any that is free",
+    WholeNumber(0, 65535, "8000 is usual, and 0 takes any that is free."),
+    default=8000,
+)
 @option("--tls-cert FILE", "certificate (PEM)", FILE)
 @option("--tls-key FILE", "key of the certificate", FILE)
 @option("--behind-proxy", "a proxy in front of the server speaks TLS; it may keep addresses and times")

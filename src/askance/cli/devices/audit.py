@@ -67,7 +67,7 @@ add_channel_commands(
         _run,
         options=[
             option("--trials N", "reports to draw, 1000 or more", WholeNumber(), default=_DEFAULT_TRIALS),
-            confidence_option("probability that the lower bound is right, 0.5 to 1", 0.999, NUMBER),
+            confidence_option("probability that the lower bound is right, at least 0.5 and below 1", 0.999, NUMBER),
             JSON,
         ],
         file_help="Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file.",

@@ -38,17 +38,18 @@ def flag(name: str) -> str:
 
 def as_text(value: Any) -> str:
     """A parameter's value as it is written behind a flag."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         nested = any(isinstance(item, list) for item in value)
         return (";" if nested else ",").join(as_text(item) for item in value)
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def need(parameter: Parameter) -> str:
     """Whether a flag is required, and what it is otherwise."""
     if parameter.required:
         return "required"
-    return "optional" if parameter.default is None else f"default {as_text(parameter.default)}"
+    default = as_text(parameter.default)
+    return "optional" if parameter.default is None or not default else f"default {default}"
 
 
 def example_flags(entry: ChannelEntry) -> str:
@@ -94,8 +95,12 @@ def with_purpose(channel: AnyChannel, purpose: str | None) -> AnyChannel:
 def _help_of(parameter: Parameter) -> str:
     """What a flag means, how it is written where the placeholder does not say so, and whether it is needed."""
     choice = parameter.kind.syntax == parameter.kind.placeholder.replace("|", " or ")
-    text = parameter.description if choice else f"{parameter.description}; {parameter.kind.syntax}"
-    needed = need(parameter)
+    meaning, _, otherwise = parameter.description.removesuffix(")").partition(" (default: ")
+    meaning = meaning if otherwise else parameter.description
+    text = meaning if choice else f"{meaning}; {parameter.kind.syntax}"
+    if otherwise:
+        return f"{text}  [default: {otherwise}]"
+    needed = need(parameter).replace("default ", "default: ", 1)
     return text if needed == "optional" else f"{text}  [{needed}]"
 
 

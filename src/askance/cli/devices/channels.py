@@ -26,7 +26,8 @@ def channels_command(kind: str | None) -> None:
     """List the channels, or show one (KIND) with its parameters, when to use it, and an example as a TOML file.
 
     A channel is how the truth becomes what is seen: a survey design, noise on a device, labels that may be wrong.
-    Designs with groups of their own have a channel for each of them, and are for `askance fit` alone.
+    Designs with groups of their own have a channel for each of them: they are for `askance fit`, `askance sensitivity`
+    and `askance plan survey`, and their levels stand below what is shown of one.
     """
     listed = [*registry.entries(None), *registry.entries("groups")] if kind is None else [registry.entry(kind)]
     if wants_json():
@@ -75,6 +76,6 @@ def _show(entry: ChannelEntry) -> None:
     print_file(channel_to_toml(built) + "\n")
     if isinstance(built, ArmedDesign):
         levels = [(str(group), shown_level(level)) for group, level in built.privacy_levels.items()]
-        print_table("\nwhat this one may tell of the trait:", ["group", "privacy level"], levels)
+        print_table("\nwhat the example may tell of the trait:", ["group", "privacy level"], levels)
         return
     click.echo('\nand purpose = "NAME" (--purpose NAME) says which question is answered: two do not mix')

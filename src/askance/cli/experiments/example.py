@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, option, seed_option
+from askance.cli.shared.options import FILE, JSON, Choice, option, seed_option
 from askance.cli.shared.printing import Text, show
 
 
@@ -16,7 +16,7 @@ from askance.cli.shared.printing import Text, show
     "Write made-up files to try the other commands on.",
     examples=["askance example survey", "askance example text --out somewhere"],
 )
-@click.argument("kind", type=click.Choice(["survey", "text"]))
+@click.argument("kind", type=Choice(["survey", "text"]))
 @option("--out FOLDER", "the folder to write to, which is there", FILE, default=Path())
 @seed_option("seed of what is drawn; pages of the documentation have the default", default=1)
 @JSON

@@ -77,6 +77,11 @@ def plan_group() -> None:
     "Respondents or error for one sensitive yes/no question, all designs side by side.",
     apart={"coefficient": ("share", "against")},
     needs={"against_design": ("against",), "against_part": ("against",)},
+    sections={
+        "Designs to compare": ["designs", "guesses", "codebook", "question", "privacy_level", "method"],
+        "A difference between two groups or arms": ["against", "against_design", "against_part"],
+        "A coefficient of a regression": ["share", "coefficient", "covariates", "data", "seed", "effects"],
+    },
     examples=[
         "askance plan survey --prevalence 0.2 --standard-error 0.02",
         'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',

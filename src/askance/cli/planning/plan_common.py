@@ -51,7 +51,7 @@ def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked")
         option("--width W", "goal: a confidence interval that wide from end to end", NUMBER, name="interval_width"),
         option("--power P", "goal: detect the effect with this probability, as in 0.8", NUMBER),
         option("--effect E", effect, NUMBER),
-        option("--null V", "instead of --effect: the value that is tested  [default for no share: 0]", NUMBER),
+        option("--null V", "instead of --effect: the value that is tested  [default: 0, but of shares none]", NUMBER),
         option(
             "--alternative",
             "which side of the null counts",

@@ -55,7 +55,8 @@ def fit_command(
 
     DATA is .csv, .tsv or .json (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav; exports of Qualtrics, LimeSurvey
     and formr are read as they come. The formula names the column of reports, then ~, then the terms. Quote it with
-    single quotes where it contains backticks.
+    single quotes where it contains backticks. How people answered is told by one of --design, --channel, --designs and
+    --codebook.
 
     Below the coefficients stands the share of every answer (of yes, where there are two), with an interval for the
     population that the respondents were drawn from; where more is hidden than the answer, what else is hidden follows.

@@ -144,7 +144,7 @@ survey_options = options(
     option(
         "--lonely-psu WAY",
         'what to do about a stratum with one cluster: stop ("error"), or "adjust" as R does',
-        click.Choice(["error", "adjust"]),
+        Choice(["error", "adjust"]),
         default="error",
     ),
     option(
@@ -153,9 +153,11 @@ survey_options = options(
     option(
         "--replicate-kind", "with --replicates: how they were made", Choice(["JK1", "JKn", "BRR", "Fay", "bootstrap"])
     ),
-    option("--replicate-scale NUMBER", "of the spread of JK1, JKn or bootstrap  [default: as in R]", NUMBER),
-    option("--replicate-scales NUMBERS", "of every replicate, as in 0.5,0.5,0.75; JKn needs them", NUMBERS),
-    option("--fay NUMBER", "ρ of replicates of the kind Fay", NUMBER),
+    option("--replicate-scale NUMBER", "factor of the spread of JK1, JKn or bootstrap  [default: as in R]", NUMBER),
+    option(
+        "--replicate-scales NUMBERS", "factors, one for every replicate, as in 0.5,0.5,0.75; JKn needs them", NUMBERS
+    ),
+    option("--fay NUMBER", "ρ of replicates of the kind Fay, above 0 and below 1; 0.5 and 0.3 are usual", NUMBER),
     option(
         "--outcome",
         "what is left of ~, where hidden(COLUMN) explains it  [default: what it holds]",

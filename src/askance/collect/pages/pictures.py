@@ -16,7 +16,7 @@ Record: TypeAlias = Mapping[str, Any]
 WIDTH = 360.0
 _LEFT, _RIGHT, _ROW = 6.0, 354.0, 46.0
 # Of a picture over time: room for the numbers beside and below.
-_BESIDE, _TOP, _BOTTOM = 44.0, 12.0, 168.0
+_BESIDE, _TOP, _BOTTOM = 54.0, 12.0, 168.0
 _LONGEST = 34
 # Ticks of an axis are so far apart, times a power of ten.
 _STEPS = (1, 2, 2.5, 5)
@@ -190,7 +190,7 @@ def trend_picture(points: Sequence[tuple[str, Record]], title: str) -> str:
 def _axes(x: Any, y: Any, across: Iterable[float], up: Iterable[float]) -> Iterator[str]:
     for share in up:
         yield f'<line class="grid" x1="{_BESIDE:g}" x2="{_RIGHT:g}" y1="{y(share)}" y2="{y(share)}"/>'
-        yield _text(_number(_BESIDE - 6), float(y(share)) + 4, percent(share), "soft", "end")
+        yield _text(_number(_BESIDE - 6), float(y(share)) + 4, f"{100 * share:.6g}\N{NO-BREAK SPACE}%", "soft", "end")
     for n in across:
         yield f'<line class="grid" x1="{x(n)}" x2="{x(n)}" y1="{_BOTTOM:g}" y2="{_BOTTOM + 5:g}"/>'
         is_last = float(x(n)) > _RIGHT - 20  # its number would not have room on both sides

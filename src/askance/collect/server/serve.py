@@ -10,6 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
+from askance._words import words
 from askance.collect.addresses import origin_of
 from askance.collect.collection import Collection
 from askance.collect.server.app import Collector
@@ -36,14 +37,17 @@ def require_safe(host: str, tls_cert: Path | None, tls_key: Path | None, *, behi
     """Refuse to listen beyond this machine where what is sent could be read on the way."""
     if (tls_cert is None) != (tls_key is None):
         raise InputError(
-            "one of tls_cert and tls_key is given; allowed: both, or none.", remedy="Give certificate and key."
+            words("one of {tls_cert} and {tls_key} is given; allowed: both, or none."),
+            remedy="Give certificate and key.",
         )
     if not is_loopback(host) and tls_cert is None and not behind_proxy:
         raise InputError(
             f"is {host}, beyond this machine, without TLS",
             argument="host",
             allowed="127.0.0.1",
-            remedy="Give tls_cert and tls_key, or say behind_proxy where a proxy in front of it speaks TLS.",
+            remedy=words(
+                "Give {tls_cert} and {tls_key}, or say {behind_proxy} where a proxy in front of it speaks TLS."
+            ),
         )
     if tls_cert is not None and tls_key is not None:
         try:
@@ -85,7 +89,7 @@ def serve(
         raise InputError(
             "is given, but nobody speaks TLS",
             argument="public_url",
-            remedy="Say behind_proxy where a proxy does, or give tls_cert and tls_key.",
+            remedy=words("Say {behind_proxy} where a proxy does, or give {tls_cert} and {tls_key}."),
         )
     collector = Collector(collection, secure=tls_cert is not None or behind_proxy)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._checks import shorten
 from askance.channels.finite import FiniteChannel
 from askance.errors import EmptyDataError
 from askance.estimation.checks.surprise import IMPOSSIBLE
@@ -81,8 +82,20 @@ def share_sequence(
         planned,
         stakes.first_look,
         confidence,
+        notes=_contradicted(names, doubts, stakes),
         alarms=_alarms(names, doubts),
         are_answers=not of_statistics(evidence),
+    )
+
+
+def _contradicted(names: tuple[Any, ...], doubts: FloatArray, stakes: Stakes) -> tuple[str, ...]:
+    """Where no share is left: an interval of one point would pass for certainty."""
+    against = [name for name, doubt in zip(names, doubts, strict=True) if doubt >= stakes.log_win]
+    if not against:
+        return ()
+    return (
+        f"no share of {shorten(against)} fits these reports at {100 * stakes.confidence:g} % confidence: ends that are "
+        "equal are the closest share there is, not a precise one",
     )
 
 
