@@ -7,17 +7,21 @@
 import { reportFromWords } from "./askance-device.js";
 import { chance, die, drawing, quoted, rule } from "./chance.js";
 import {
-  button, codeForm, complain, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
+  button, byId, codeForm, complain, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
   readToken, say, shelf, speak, spoken,
 } from "./page.js";
 
 const survey = data;
+const { questions } = survey;
 // reports are called like answers
-for (const question of survey.questions) question.observations ??= question.options;
+for (const question of questions) question.observations ??= question.options;
+const protectedOnes = questions.filter((question) => question.device);
 // longer lists are chosen from a menu
 const MOST_RADIOS = 12;
 // seconds between two tries, if nothing else says that there is a connection
 const LONGEST_WAIT = 60;
+// tenths of a second that pass before another window has certainly gone away without keeping anything
+const MOST_LOOKS = 30;
 
 const state = { token: null, own: false, answers: {}, isCommitted: false, line: null, sent: false };
 // steps
@@ -29,7 +33,7 @@ const rolls = {};
 function show(title, ...content) {
   present(title, ...content);
   // a change loads the page again
-  document.getElementById("languages").hidden = state.at > 0 && !survey.is_file;
+  byId("languages").hidden = state.at > 0 && !survey.is_file;
   tellWhatIsKnown();
 }
 
@@ -53,12 +57,12 @@ addEventListener("popstate", (event) => {
 });
 
 function allSteps() {
-  const sensitive = survey.questions.findIndex((question) => question.device);
+  const sensitive = questions.indexOf(protectedOnes[0]);
   const before = [askSafety, ...(survey.comprehension_check ? [askUnderstanding] : [])];
   const asking = (question, i) => Object.assign(() => askQuestion(question, i + 1), { question });
-  const questions = survey.questions.map(asking);
-  if (sensitive >= 0) questions.splice(sensitive, 0, ...before);
-  return [...(survey.access === "tokens" && !state.token ? [askCode] : []), askConsent, ...questions, askCommitment];
+  const asked = questions.map(asking);
+  if (sensitive >= 0) asked.splice(sensitive, 0, ...before);
+  return [...(survey.access === "tokens" && !state.token ? [askCode] : []), askConsent, ...asked, askCommitment];
 }
 
 function askCode() {
@@ -82,7 +86,7 @@ function askConsent() {
 }
 
 function askUnderstanding() {
-  const report = quoted(survey.questions.find((question) => question.device).observations.at(-1));
+  const report = quoted(protectedOnes[0].observations.at(-1));
   const choices = [choice("yes", say("check_yes")), choice("no", say("check_no"))];
   const submit = (asked) => {
     const chosen = new FormData(asked).get("answer");
@@ -112,7 +116,7 @@ function askQuestion(question, number) {
     state.answers[question.name] = answer;
     return next();
   };
-  const place = el("p", { class: "place" }, say("place", { number, count: survey.questions.length }));
+  const place = el("p", { class: "place" }, say("place", { number, count: questions.length }));
   const mark = el("p", { class: question.device ? "mark protected" : "mark" }, say(question.device ? "protected" : "open"));
   const heading = el("legend", {}, el("h1", { dir: "auto" }, own(question.texts)));
   const how = rolled ? [el("p", {}, say("own_how", { sides: question.sides })), rule(question, true)] : [];
@@ -171,7 +175,6 @@ function oddsBar(key, share) {
 }
 
 function askSafety() {
-  const protectedOnes = survey.questions.filter((question) => question.device);
   const told = { count: protectedOnes.length, factor: decimal(survey.factor) };
   const picture = el(
     "ol",
@@ -182,18 +185,18 @@ function askSafety() {
   );
   const odds = [oddsBar("odds_before", 1 / 2), oddsBar("odds_after", survey.factor / (1 + survey.factor))];
   const sentence = el("p", { class: "sentence" }, say(protectedOnes.length > 1 ? "odds_all" : "odds_one", told));
-  const open = protectedOnes.length < survey.questions.length ? el("p", {}, say("safe_open")) : [];
+  const open = protectedOnes.length < questions.length ? el("p", {}, say("safe_open")) : [];
   const submit = (asked) => {
     const mine = new FormData(asked).get("answer") === "own";
     if (mine !== state.own) for (const question of protectedOnes) delete state.answers[question.name];
     state.own = mine;
     next();
   };
-  const asked = form(submit, survey.own_die ? whoRolls(protectedOnes) : [], button("next"));
+  const asked = form(submit, survey.own_die ? whoRolls() : [], button("next"));
   show(say("safe_title"), back(), picture, el("div", { class: "figure" }, odds, sentence), open, asked);
 }
 
-function whoRolls(protectedOnes) {
+function whoRolls() {
   const sides = [...new Set(protectedOnes.map((question) => question.sides))].join(", ");
   const mine = choice("own", say("i_roll"), { checked: state.own, note: say("i_roll_note", { sides }) });
   const legend = el("legend", {}, el("h2", {}, say("who_rolls")));
@@ -203,7 +206,7 @@ function whoRolls(protectedOnes) {
 // -- drawing, keeping, sending ----------------------------------------------------------------------------------------
 
 function askCommitment() {
-  const draws = !state.own && survey.questions.some((question) => question.device && !state.answers[question.name]?.declined);
+  const draws = !state.own && protectedOnes.some((question) => !state.answers[question.name]?.declined);
   const texts = draws ? ["commit_text", "commit_later"] : ["plain_text"];
   const paragraphs = texts.map((key) => el("p", {}, say(key)));
   show(say(draws ? "commit_title" : "plain_title"), back(), paragraphs, form(commit, button(draws ? "commit" : "send")));
@@ -215,8 +218,13 @@ async function commit() {
   // pressed twice
   if (state.isCommitted) return undefined;
   state.isCommitted = true;
-  const earlier = await alone(async () => {
-    const text = await kept(state.token);
+  const earlier = await alone(async (looks) => {
+    let text = await kept(state.token);
+    // windows are processes: the lock of another one may be here before what it kept
+    for (; text === null && looks; looks--) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      text = await kept(state.token);
+    }
     if (text === null) await draw();
     return text;
   });
@@ -225,25 +233,27 @@ async function commit() {
 }
 
 async function draw() {
-  const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
+  const answers = Object.fromEntries(questions.map((question) => [question.name, drawn(question)]));
   state.line = padded({ campaign: survey.wave, id: newId(), token: state.token, answers });
   // what is true is forgotten
   state.answers = {};
   await keep(state.token, state.line);
 }
 
-/** Work that no other window of this browser does at the same time for the same person: two do not draw at once. */
+/** Work that no other window of this browser does at the same time for the same person: two do not draw at once. It is
+ *  told how many more looks it should take at what was kept: some where another window was at it. */
 async function alone(work) {
-  let release = () => {};
-  const held = (resolve) => () => (resolve(), new Promise((done) => (release = done)));
+  let [release, looks] = [() => {}, 0];
+  const held = (resolve) => (lock) => (resolve(lock), lock && new Promise((done) => (release = done)));
   try {
     const name = await shelf(state.token);
-    await new Promise((resolve, reject) => navigator.locks.request(name, held(resolve)).catch(reject));
+    const ask = (how) => new Promise((resolve, reject) => navigator.locks.request(name, how, held(resolve)).catch(reject));
+    if (!(await ask({ ifAvailable: true }))) looks = (await ask({}), MOST_LOOKS);
   } catch {
     // a browser without locks
   }
   try {
-    return await work();
+    return await work(looks);
   } finally {
     release();
   }
@@ -263,16 +273,16 @@ function drawn(question) {
 }
 
 async function deliver() {
-  document.getElementById("languages").replaceChildren();
+  byId("languages").replaceChildren();
   show(say("sending"), el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, el("g", { class: "busy" }, die(6, 5))));
   for (let wait = 1; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    page.querySelector("#again")?.replaceChildren(...say("sending"));
+    byId("again")?.replaceChildren(...say("sending"));
     const outcome = await post(state.line);
     if (outcome) return settle(outcome);
-    if (page.querySelector("#again")) page.querySelector("#again").replaceChildren(...say("again"));
+    if (byId("again")) byId("again").replaceChildren(...say("again"));
     else showWaiting();
     await new Promise((resolve) => {
-      page.querySelector("#again").addEventListener("click", resolve, { once: true });
+      byId("again").addEventListener("click", resolve, { once: true });
       addEventListener("online", resolve, { once: true });
       setTimeout(resolve, 1000 * wait);
     });
@@ -310,14 +320,14 @@ function showDone(id) {
 
 function showSent() {
   const { answers } = JSON.parse(state.line);
-  const isLost = !state.own && Object.keys(rolls).length === 0 && survey.questions.some((question) => question.device);
-  const items = survey.questions.map((question) => {
+  const isLost = !state.own && Object.keys(rolls).length === 0 && protectedOnes.length > 0;
+  const items = questions.map((question) => {
     const heading = el("h3", { dir: "auto" }, own(question.texts));
     return el("li", {}, heading, el("div", { class: "drawing" }, sentOf(question, answers[question.name])));
   });
   const note = isLost ? el("p", { class: "hint" }, say("forgotten")) : [];
   const title = el("h2", { tabindex: "-1" }, say("sent_title"));
-  page.querySelector("#sent").replaceChildren(...[title, note, el("ul", { class: "sent" }, items)].flat());
+  byId("sent").replaceChildren(...[title, note, el("ul", { class: "sent" }, items)].flat());
   title.focus();
 }
 
@@ -337,13 +347,13 @@ function payload() {
     const answer = state.answers[question.name];
     return question.device && !state.own && !answer?.declined ? undrawn : answer ? drawn(question) : "…";
   };
-  const answers = Object.fromEntries(survey.questions.map((question) => [question.name, shown(question)]));
+  const answers = Object.fromEntries(questions.map((question) => [question.name, shown(question)]));
   return JSON.stringify({ campaign: survey.wave, id: undrawn, token: state.token, answers }, null, 1);
 }
 
 function tellWhatIsKnown() {
   const host = new URL(survey.address, location.href).host;
-  document.getElementById("knows").replaceChildren(
+  byId("knows").replaceChildren(
     el("summary", {}, say("knows")),
     el("p", {}, say("knows_payload", { length: survey.length })),
     el("pre", { id: "payload", dir: "ltr", tabindex: "0" }, payload()),
