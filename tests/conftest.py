@@ -1,9 +1,16 @@
 """What all tests share: examples of Hypothesis that do not change, and what runs again as on other processors."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.collectors import Served
 
 # The same examples in every run, and none that is too slow: what was green stays green, on however busy a machine.
 # `pytest --hypothesis-profile explore` looks for new ones.
@@ -33,13 +40,8 @@ NOT_NUMERICAL = {
         *("test_table_limits.py", "test_tables.py", "test_telemetry_mistakes.py", "test_store.py"),
         *("test_store_reader.py", "test_store_writer.py", "test_store_killed.py", "test_collect_killed.py"),
         *("test_power_cut.py", "test_campaign_file.py", "test_collect_pages.py", "test_cli_collect.py"),
-        *(
-            "test_collect_server.py",
-            "test_collect_failures.py",
-            "test_device_js.py",
-            "test_permanent_answers.py",
-            "test_rehearsal.py",
-        ),
+        *("test_collect_server.py", "test_collect_failures.py", "test_device_js.py", "test_permanent_answers.py"),
+        "test_rehearsal.py",
         *("test_counting_queue.py", "test_counting_page.py"),
         *("test_collect_wheel.py", "test_survey_html.py", "test_survey_page.py", "test_survey_barriers.py"),
         *("test_deploying.py", "test_survey_draws.py", "test_preview.py", "test_dashboard_pages.py"),
@@ -116,6 +118,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Iterator[Served]:
+    """A server of the campaign `SURVEY`, which nobody has answered yet."""
+    from tests.collectors import collection_in, served  # most tests need no server
+
+    with served(collection_in(tmp_path)) as running:
+        yield running
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import secrets
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +16,7 @@ from askance.collect.server.app import Collector
 from askance.collect.server.limits import MOST_BYTES, Rate, Room
 from askance.collect.server.replies import ROOM
 from askance.collect.store import Entry, Verdict
-from tests.collectors import (
-    SURVEY,
-    TOKENS,
-    Served,
-    answers,
-    collection_in,
-    line_of,
-    served,
-)
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Iterator[Served]:
-    with served(collection_in(tmp_path)) as running:
-        yield running
+from tests.collectors import SURVEY, TOKENS, Served, answers, collection_in, line_of, served
 
 
 def test_bodies_that_are_too_large_or_packed_are_refused(survey: Served) -> None:

@@ -9,7 +9,6 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -25,12 +24,6 @@ from tests.signals import PATIENCE
 
 PASSWORD = "correct horse battery"
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}{% raw %}'
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Iterator[Served]:
-    with served(collection_in(tmp_path)) as running:
-        yield running
 
 
 # -- headers -----------------------------------------------------------------------------------------------------------

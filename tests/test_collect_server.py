@@ -27,23 +27,7 @@ from askance.formats.report_schema import report_line
 from askance.formats.states import read_states
 from askance.models import Enumerated
 from askance.survey import read_table
-from tests.collectors import (
-    COUNTING,
-    DEVICES,
-    SURVEY,
-    TOKENS,
-    Served,
-    answers,
-    collection_in,
-    line_of,
-    served,
-)
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Iterator[Served]:
-    with served(collection_in(tmp_path)) as running:
-        yield running
+from tests.collectors import COUNTING, DEVICES, SURVEY, TOKENS, Served, answers, collection_in, line_of, served
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import askance as ak
-from askance.collect.live import LiveEstimates, last_block, live_estimates
+from askance.collect.live import LiveEstimates, live_estimates
 from askance.errors import InputError
 
 FORCED = ak.ForcedResponse("2/3", "1/6")
@@ -149,12 +149,6 @@ def test_too_early_is_said() -> None:
     assert np.isnan(now.coefficients["a"].lower).any()
     assert "too early" in now.summary()
     assert now.findings == ()
-
-
-def test_blocks_are_whole() -> None:
-    assert [last_block(n, 7) for n in (0, 6, 7, 13, 14)] == [0, 0, 7, 7, 14]
-    with pytest.raises(InputError, match="block is 0"):
-        last_block(10, 0)
 
 
 def test_importing_live_estimates_loads_no_server() -> None:

@@ -78,7 +78,7 @@ def test_every_language_says_everything() -> None:
 
 
 def test_the_script_says_nothing_that_is_not_in_the_file() -> None:
-    script = "".join(assets()[name][0].decode() for name in ("survey.js", "page.js"))
+    script = "".join(assets()[name][0].decode() for name in ("survey.js", "chance.js", "page.js"))
     known = page_texts()["en"].keys()
     assert set(re.findall(r'say\("([a-z_]+)"', script)) <= known
     built = {"was_fixed", "was_own", "was_turned", "spent_title", "closed_title", "refused_title"}

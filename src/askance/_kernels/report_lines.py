@@ -39,6 +39,16 @@ _4 = np.uint64(4)
 
 
 @compiled
+def _after_literal(data: Any, at: int, literals: Any, first: int, end: int) -> Any:
+    """Behind bytes as they are expected; −1 where there are others."""
+    for k in range(first, end):
+        if data[at] != literals[k]:
+            return -1
+        at += 1
+    return at
+
+
+@compiled
 def _after_text(data: Any, at: int, high: bool) -> Any:
     """Behind the quote that ends a text; −1 where it is not plain. Data end with a newline."""
     while data[at] != _QUOTE:
@@ -59,6 +69,20 @@ def _after_whole(data: Any, at: int, values: Any, row: int, place: int) -> Any:
     values[row, place] = number
     digits = at - start
     return -1 if digits == 0 or digits > 18 or (digits > 1 and data[start] == 48) else at
+
+
+@compiled
+def _after_wholes(data: Any, at: int, values: Any, row: int, place: int, count: int) -> Any:
+    """Behind a list of so many whole numbers; −1 where there is none."""
+    for k in range(count):
+        if data[at] != (_COMMA if k else _OPEN):
+            return -1
+        at += 1
+        at += k > 0 and data[at] == _SPACE
+        at = _after_whole(data, at, values, row, place + k)
+        if at < 0:
+            return -1
+    return at + 1 if data[at] == _CLOSE else -1
 
 
 @compiled
@@ -167,11 +191,7 @@ def take_apart(
         for i in range(len(steps)):
             step, first, second = steps[i, 0], steps[i, 1], steps[i, 2]
             if step == LITERAL:
-                for k in range(first, second):
-                    if data[at] != literals[k]:
-                        at = -1
-                        break
-                    at += 1
+                at = _after_literal(data, at, literals, first, second)
             elif step == BLANK:
                 at += data[at] == _SPACE
             elif step == ID:
@@ -181,17 +201,7 @@ def take_apart(
             elif step == WHOLE:
                 at = _after_whole(data, at, values, good, first)
             elif step == WHOLES:
-                for k in range(second):
-                    if data[at] != (_COMMA if k else _OPEN):
-                        at = -1
-                        break
-                    at += 1
-                    at += k > 0 and data[at] == _SPACE
-                    at = _after_whole(data, at, values, good, first + k)
-                    if at < 0:
-                        break
-                if at >= 0:
-                    at = at + 1 if data[at] == _CLOSE else -1
+                at = _after_wholes(data, at, values, good, first, second)
             elif step == LABEL:
                 at = _after_label(data, at, values, good, first, labels, label_bounds, high)
             elif step == END:

@@ -255,7 +255,7 @@ def _miscounts(counting: Counting, counts: Sequence[Count]) -> Mapping[str, tupl
     with warnings.catch_warnings():  # that rates are not known well is seen by their errors
         warnings.simplefilter("ignore", AskanceWarning)
         try:
-            found = estimate_miscounts(regions_of(counting, counts))
+            estimates = estimate_miscounts(regions_of(counting, counts))
         except AskanceError:  # nothing was counted twice, or nothing at all
             return {}
     return {
@@ -263,7 +263,7 @@ def _miscounts(counting: Counting, counts: Sequence[Count]) -> Mapping[str, tupl
             *(r.missed * (r.missed > _NOTHING), _known(r.missed_error)),
             *(r.extra * (r.extra > _NOTHING), _known(r.extra_error)),
         )
-        for who, r in found.items()
+        for who, r in estimates.items()
     }
 
 

@@ -45,8 +45,8 @@ def parts_of(channel: FiniteChannel) -> list[Part]:
     [(0.1667, (0, 0)), (0.8333, (0, 1)), (1.0, (1, 1))]
     """
     columns, ends = _columns(channel)
-    found = [Part(int(end), tuple(codes.tolist())) for end, codes in zip(ends, columns, strict=True)]
-    return [list(alike)[-1] for _, alike in groupby(found, key=lambda part: part.reports)]
+    pieces = [Part(int(end), tuple(codes.tolist())) for end, codes in zip(ends, columns, strict=True)]
+    return [list(alike)[-1] for _, alike in groupby(pieces, key=lambda part: part.reports)]
 
 
 def _columns(channel: FiniteChannel) -> tuple[IntArray, IntArray]:

@@ -6,7 +6,7 @@ there, and labelled so. Who has looked before and then takes the narrower of the
 surveys instead of 5 %, unless part of α was kept for the end (`kept_for_end`).
 
 Whoever looks again and again must not see what a single answer changed: what is told changes when a whole block of
-reports is new (`last_block`), and is computed from the counts at the end of that block.
+reports is new (`BLOCK`), and is computed from the counts at the end of that block.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from askance._checks import as_count, number
+from askance._checks import number
 from askance.channels.finite import FiniteChannel
 from askance.collect.findings import Finding, Reported, arms_apart, by_way, counted, impossible, ways_apart
 from askance.errors import InputError, NotIdentifiedError
@@ -33,15 +33,6 @@ from askance.tables import Column, Table, Tabulated, as_json, interval_columns
 
 #: What is told changes when so many reports are new.
 BLOCK = 20
-
-
-def last_block(n: int, block: int = BLOCK) -> int:
-    """How many of n reports are told of: the whole blocks.
-
-    >>> last_block(119), last_block(120)
-    (100, 120)
-    """
-    return as_count(n, "n") // as_count(block, "block", minimum=1) * block
 
 
 @dataclass(frozen=True, eq=False)

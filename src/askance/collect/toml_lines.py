@@ -134,13 +134,11 @@ class TomlTable:
             self.refuse(key, f"it is {shown(value)}", ", ".join(known), did_you_mean(value, known, "Take one of them."))
         return value
 
-    def whole(self, key: str, default: Any = _REQUIRED, *, least: int = 1, most: int = 10**9) -> int:
-        """The value of a key, a whole number within a range."""
+    def whole(self, key: str, default: Any = _REQUIRED, *, most: int = 10**9) -> int:
+        """The value of a key, a whole number from 1 on."""
         value: int = self.read(key, int, default)
-        if value is not default and not least <= value <= most:
-            self.refuse(
-                key, f"it is {shown(value)}", f"{least:,} to {most:,}", f"Write {min(max(least, 100), most)}, say."
-            )
+        if value is not default and not 1 <= value <= most:
+            self.refuse(key, f"it is {shown(value)}", f"1 to {most:,}", f"Write {min(100, most)}, say.")
         return value
 
     def inner(self, key: str) -> TomlTable:

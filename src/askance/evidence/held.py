@@ -117,7 +117,6 @@ class HeldResponses(Responses[C]):
     ) -> None:
         super().__init__(channel, (), terms)
         self._held, self._head = held, head
-        self._change: Callable[[Chunk[Any]], Chunk[Any]] | None = None
         #: Of rows from files: holds them again, with labels in the named column.
         self.reading: Callable[[str], Held] | None = None
         #: How many times all rows were gone through.
@@ -184,15 +183,7 @@ class HeldResponses(Responses[C]):
         if by is not None:
             return self.total(Keyed(f, by), merge_keyed)
         self.passes[0] += 1
-        changed = f if self._change is None else _Changed(self._change, f)
-        return trunk(self._held.total(_OnPart(changed, merge, self._names), partial(grafted, merge=merge)), merge)
-
-    def mapped(self, change: Callable[[Chunk[C]], Chunk[C]]) -> Self:
-        """The same rows, changed row by row, in every pass."""
-        other = copy.copy(self)
-        other._change = change if self._change is None else _Changed(self._change, change)
-        other._head = change(self._head)
-        return other
+        return trunk(self._held.total(_OnPart(f, merge, self._names), partial(grafted, merge=merge)), merge)
 
     def labelled(self, column: str) -> Self:
         """The same rows, read again with their labels in a column; refused where rows came without names."""
@@ -221,15 +212,6 @@ class HeldResponses(Responses[C]):
         chunks = self.total(partial(thin, share=share), concatenated)
         named = [replace(chunk, channel=self.arms[chunk.arm]) for chunk in chunks if len(chunk)]
         return Responses(self.arms, joined_by_arm(named), self.terms)
-
-
-@dataclass(frozen=True)
-class _Changed:
-    change: Callable[[Any], Any]
-    f: Callable[[Any], Any]
-
-    def __call__(self, chunk: Any) -> Any:
-        return self.f(self.change(chunk))
 
 
 def on_engine(evidence: Responses[C], engine: Engine, blocks: int = _BLOCKS) -> HeldResponses[C]:

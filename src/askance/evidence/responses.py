@@ -316,10 +316,6 @@ class Responses(Generic[C]):
         folded = [collapsed(chunks) for chunks in of_arm]
         return self if all(map(is_, folded, of_arm)) else self._with(sum(folded, ()), self.terms)
 
-    def mapped(self, change: Callable[[Chunk[C]], Chunk[C]]) -> Self:
-        """The same rows, changed row by row."""
-        return self._with(list(map(change, self.chunks)), self.terms)
-
     def widened(self, x: Sequence[Covariates]) -> Self:
         """The same reports with other covariates, one array for every chunk; they have no names."""
         return self._with([replace(chunk, x=own) for chunk, own in zip(self.chunks, x, strict=True)], None)

@@ -28,14 +28,13 @@ def panels(count: int, height: float, *, narrow: bool, sharey: bool = False) -> 
     return figure, list(axes.ravel())
 
 
-def key_below(figure: Figure, axes: list[Axes], height: float, columns: int) -> None:
+def key_below(figure: Figure, axes: list[Axes], height: float) -> None:
     """Make a figure narrow, with one key of all axes below them.
 
     Args:
         figure: to change; its axes are kept, and their own keys taken away.
         axes: whose words are in the key; others of the figure are removed.
         height: inches.
-        columns: of the key.
     """
     from matplotlib.gridspec import GridSpec
 
@@ -48,7 +47,7 @@ def key_below(figure: Figure, axes: list[Axes], height: float, columns: int) -> 
     if len(axes) == 1:  # the place of what was beside it
         axes[0].set_subplotspec(GridSpec(1, 1, figure=figure)[0])
     figure.set_size_inches(WIDTH, height)
-    add_key(figure, named, columns=columns, labelspacing=0.9)
+    add_key(figure, named, labelspacing=0.9)
 
 
 def key_of(axes: Iterable[Axes]) -> dict[str, Any]:

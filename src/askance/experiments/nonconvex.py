@@ -92,7 +92,7 @@ class NonconvexExperiment(Experiment):
         figures = {}
         for name, of in words.items():
             figure = figures[name] = Picture(dict(result[name])).figure
-            key_below(figure, figure.axes[:2], 7.2, 2)
+            key_below(figure, figure.axes[:2], 7.2)
             figure.axes[0].set_ylabel("average log-likelihood")
             figure.axes[0].margins(y=0.08)  # the marks of the highest maximum are large
             figure.axes[1].set_xlabel("$\\theta$")

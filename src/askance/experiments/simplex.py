@@ -93,7 +93,7 @@ class SimplexExperiment(Experiment):
         )
         _add_equations(equations, result["equations"])
         for figure in (equations, lines):
-            key_below(figure, figure.axes[:1], 7.4, 2)
+            key_below(figure, figure.axes[:1], 7.4)
             title = f"The family of $\\varphi$ = {vector_text(picture['statistics'])}"
             figure.suptitle(f"{title}, {reports_text(picture['n_observations'])}", fontsize=11)
         return {"two_equations": equations, "moment_lines": lines}

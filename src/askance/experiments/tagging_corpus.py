@@ -22,7 +22,9 @@ Source = Literal["conll2000", "simulated"]
 #: Training and test file in the folder of ASKANCE_DATA.
 FILES = ("conll2000.train.tsv.gz", "conll2000.test.tsv.gz")
 
-# The made-up language: how many endings a tag has of those there are, and how many of its words have a second tag.
+# The made-up language: tags and words of each; how many endings a tag has of those there are, and which share of its
+# words have a second tag.
+_TAGS, _WORDS_OF_A_TAG = 10, 50
 _ENDINGS, _OF_A_TAG, _SHARED = 16, 3, 0.2
 # Rows of the table of transitions are drawn from a Dirichlet distribution with this parameter: lower, more telling.
 _TRANSITIONS = 0.3
@@ -94,21 +96,19 @@ def _read(train: Path, test: Path) -> tuple[Corpus, Corpus]:
 
 
 @cache
-def _simulated(
-    seed: int, sentences: int, test_sentences: int, tags: int = 10, words_of_a_tag: int = 50
-) -> tuple[Corpus, Corpus]:
+def _simulated(seed: int, sentences: int, test_sentences: int) -> tuple[Corpus, Corpus]:
     """Sentences of a random hidden Markov chain whose words show their tag, more or less, by their endings."""
     rng = np.random.default_rng(trial_seed(seed, "corpus"))
-    names = [f"T{k}" for k in range(tags)]
-    transitions = rng.dirichlet(np.full(tags, _TRANSITIONS), size=tags)
-    lexicon = _lexicon(tags, words_of_a_tag, rng)
+    names = [f"T{k}" for k in range(_TAGS)]
+    transitions = rng.dirichlet(np.full(_TAGS, _TRANSITIONS), size=_TAGS)
+    lexicon = _lexicon(rng)
     # A few words of every tag are most of its tokens.
-    share = 1 / np.arange(1, words_of_a_tag + 1)
+    share = 1 / np.arange(1, _WORDS_OF_A_TAG + 1)
     share /= share.sum()
     drawn_sentences: list[tuple[list[str], list[str]]] = []
     for _ in range(sentences + test_sentences):
         states = _walk(transitions, rng)
-        drawn = rng.choice(words_of_a_tag, size=len(states), p=share).tolist()
+        drawn = rng.choice(_WORDS_OF_A_TAG, size=len(states), p=share).tolist()
         words = [lexicon[k][i] for k, i in zip(states, drawn, strict=True)]
         drawn_sentences.append((words, [names[k] for k in states]))
     train, test = drawn_sentences[:sentences], drawn_sentences[sentences:]
@@ -127,16 +127,16 @@ def _walk(transitions: FloatArray, rng: np.random.Generator) -> list[int]:
     return states
 
 
-def _lexicon(tags: int, size: int, rng: np.random.Generator) -> list[list[str]]:
+def _lexicon(rng: np.random.Generator) -> list[list[str]]:
     """The words of every tag, the most frequent first: stems with endings of the tag; some belong to two tags."""
     syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
     endings = rng.permutation([v + c for v in "aeiou" for c in "dklmnrst"])[:_ENDINGS].tolist()
     words: list[list[str]] = []
-    for _ in range(tags):
+    for _ in range(_TAGS):
         own = rng.choice(endings, size=_OF_A_TAG, replace=False).tolist()
-        stems = rng.choice(syllables, size=(size, 2)).tolist()
+        stems = rng.choice(syllables, size=(_WORDS_OF_A_TAG, 2)).tolist()
         words.append(["".join(stem) + str(rng.choice(own)) for stem in stems])
-    for k in range(tags):
-        for i in np.flatnonzero(rng.random(size) < _SHARED).tolist():
-            words[k][i] = words[int(rng.integers(tags))][int(rng.integers(size))]
+    for k in range(_TAGS):
+        for i in np.flatnonzero(rng.random(_WORDS_OF_A_TAG) < _SHARED).tolist():
+            words[k][i] = words[int(rng.integers(_TAGS))][int(rng.integers(_WORDS_OF_A_TAG))]
     return words

@@ -38,7 +38,7 @@ def _paragraph(plan: Plan, row: PlannedDesign) -> str:
     if plan.test is None:
         parts.append(_precision(plan, row))
     else:
-        parts += [_hypothesis(plan.test, plan), *_power(plan, plan.test, row)]
+        parts += [_hypothesis(plan.test), *_power(plan, plan.test, row)]
     return " ".join([*parts, f"Computed with askance {__version__}."])
 
 
@@ -83,7 +83,7 @@ def _precision(plan: Plan, row: PlannedDesign) -> str:
     )
 
 
-def _hypothesis(test: Hypothesis, plan: Plan) -> str:
+def _hypothesis(test: Hypothesis) -> str:
     shared = ""
     if test.hypotheses > 1:
         shared = f" (a level of {test.level * test.hypotheses:.4g}, divided by {test.hypotheses} tests)"

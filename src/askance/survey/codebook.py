@@ -243,7 +243,7 @@ def read_codebook(path: str | Path) -> Codebook:
     return Codebook(
         questions,
         _text_of(fields, "title") or "",
-        _codes_of(fields, "missing"),
+        _missing_of(fields),
         {column: _codes(values, f"keep.{column} of {path}") for column, values in keep.items()},
         _drawn_of(fields),
     )
@@ -264,7 +264,7 @@ def _question(name: str, content: Any, path: str) -> Question:
         _text_of(fields, "text") or "",
         {language: str(text) for language, text in _texts_of(fields, "texts").items()},
         labels,
-        _codes_of(fields, "missing"),
+        _missing_of(fields),
         fields.content.get("positive"),
         _text_of(fields, arms[0]) if arms else None,
         _design_of(fields),
@@ -300,8 +300,8 @@ def _texts_of(fields: Fields, name: str) -> dict[str, Any]:
     return fields.inner(name).content if name in fields.content else {}
 
 
-def _codes_of(fields: Fields, name: str) -> tuple[str, ...]:
-    return _codes(fields.content.get(name, []), f"{name!r} of {fields.name}")
+def _missing_of(fields: Fields) -> tuple[str, ...]:
+    return _codes(fields.content.get("missing", []), f"'missing' of {fields.name}")
 
 
 def _codes(values: Any, place: str) -> tuple[str, ...]:

@@ -82,4 +82,4 @@ def in_words(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> str:
     sides = {"Above 0": lower > 0, "Below 0": upper < 0}
     sides["With 0 inside"] = ~(sides["Above 0"] | sides["Below 0"])
     listed = {side: [name for name, own in zip(names, which, strict=True) if own] for side, which in sides.items()}
-    return " ".join(f"{side}: {shorten(found) if found else 'none'}." for side, found in listed.items())
+    return " ".join(f"{side}: {shorten(inside) if inside else 'none'}." for side, inside in listed.items())

@@ -47,10 +47,10 @@ def read_strata(rows: SurveyRows, name: str) -> tuple[AnyArray, Strata]:
 
 def _fractions(rows: SurveyRows, name: str, place: AnyArray, counts: AnyArray) -> FloatArray:
     """The share of the clusters of every stratum that was drawn, shape (H,)."""
-    given = rows.weights(name)
+    sizes = rows.weights(name)
     low, high = np.full(len(counts), np.inf), np.zeros(len(counts))
-    np.minimum.at(low, place, given)
-    np.maximum.at(high, place, given)
+    np.minimum.at(low, place, sizes)
+    np.maximum.at(high, place, sizes)
     whole = high if (high <= 1).all() else counts / high
     if (low != high).any() or (whole >= 1).any() or ((high <= 1).any() and (high > 1).any()):
         raise InputError(

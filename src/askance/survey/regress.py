@@ -191,10 +191,12 @@ def _regress_rows(
         *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else law_of(channel)),
         on_groups(fit),
     ]
-    given = dict(channel.specification()) if isinstance(channel, ArmedDesign) else {}
+    parameters = dict(channel.specification()) if isinstance(channel, ArmedDesign) else {}
     if isinstance(model, CountMeans):  # which assume no law
-        given = {name: value for name, value in given.items() if name not in OF_LAW}
-    return replace(said.told(fit, rows, after=more), channel={**fit.channel, **({"design": given} if given else {})})
+        parameters = {name: value for name, value in parameters.items() if name not in OF_LAW}
+    return replace(
+        said.told(fit, rows, after=more), channel={**fit.channel, **({"design": parameters} if parameters else {})}
+    )
 
 
 def _check_choices(channel: object, method: str | None, *, hidden: bool) -> None:

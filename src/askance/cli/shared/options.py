@@ -240,10 +240,10 @@ def confidence_option(
     return option("--confidence P", help, kind, default=default)
 
 
-def method_option(methods: dict[str, str], note: str = "", default: str | None = None) -> Decorator:
+def method_option(methods: dict[str, str], note: str) -> Decorator:
     """--method, one of those that a command has: their names, and what is said of each."""
     text = "; ".join(f"{name}: {what}" for name, what in methods.items())
-    return option("--method", text + note, Choice(list(methods)), default=default)
+    return option("--method", text + note, Choice(list(methods)))
 
 
 def level_option(help: str, **more: Any) -> Decorator:

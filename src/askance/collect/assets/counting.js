@@ -2,8 +2,8 @@
 // until the server has it, and sent again as it is. An undo is a new line that replaces another one.
 
 import {
-  ask, button, codeForm, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present, readToken, say,
-  shelf, speak,
+  ask, button, byId, codeForm, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
+  readToken, say, shelf, speak,
 } from "./page.js";
 
 // stretches ahead, below which more are fetched
@@ -277,7 +277,7 @@ function status() {
 }
 
 function tellStatus() {
-  document.getElementById("status")?.replaceChildren(...status());
+  byId("status")?.replaceChildren(...status());
   tellWhatIsKnown();
 }
 
@@ -340,7 +340,7 @@ function tellKeys() {
     save();
   };
   const box = el("input", { type: "checkbox", id: "use-keys", checked: state.keys, change });
-  document.getElementById("keys").replaceChildren(
+  byId("keys").replaceChildren(
     el("summary", {}, say("keys")),
     el("div", { class: "choice" }, box, el("label", { for: "use-keys" }, say("keys_use"))),
     el("p", { class: "hint" }, say("keys_which")),
@@ -351,7 +351,7 @@ function tellWhatIsKnown() {
   const host = new URL(data.address, location.href).host;
   const last = state.items.findLast((item) => item.id !== null);
   const shown = last ? JSON.stringify({ stretch: last.stretch, counts: last.counts, seconds: Math.floor(10 * last.seconds) / 10 }) : "…";
-  document.getElementById("knows").replaceChildren(
+  byId("knows").replaceChildren(
     el("summary", {}, say("knows")),
     el("p", {}, say("knows_sent")),
     el("pre", { dir: "ltr", tabindex: "0" }, shown),

@@ -2,7 +2,8 @@
 // server has them. Texts are only ever set as text.
 
 export const data = JSON.parse(document.querySelector('script[type="application/json"]').textContent);
-export const page = document.getElementById("page");
+export const byId = (id) => document.getElementById(id);
+export const page = byId("page");
 export const spoken = { language: data.language };
 // milliseconds that a request gets before it is tried again
 const GIVE_UP = 30_000;
@@ -147,7 +148,7 @@ export function speak(language) {
   spoken.language = language;
   document.documentElement.lang = language;
   document.documentElement.dir = data.right_to_left.includes(language) ? "rtl" : "ltr";
-  document.getElementById("title").textContent = own(data.titles);
+  byId("title").textContent = own(data.titles);
 }
 
 export function offerLanguages(changed = () => {}) {
@@ -162,5 +163,5 @@ export function offerLanguages(changed = () => {}) {
     return changed();
   };
   const menu = el("select", { id: "language", change }, options);
-  document.getElementById("languages").replaceChildren(el("label", { for: "language" }, say("language")), menu);
+  byId("languages").replaceChildren(el("label", { for: "language" }, say("language")), menu);
 }

@@ -5,34 +5,35 @@
 // never before: who could look first and leave would make the results wrong. Texts are only ever set as text.
 
 import { reportFromWords } from "./askance-device.js";
+import { chance, die, drawing, quoted, rule } from "./chance.js";
 import {
-  button, codeForm, complain, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
+  button, byId, codeForm, complain, data, decimal, el, form, keep, kept, newId, offerLanguages, own, padded, page, post, present,
   readToken, say, shelf, speak, spoken,
 } from "./page.js";
 
 const survey = data;
+const { questions } = survey;
 // reports are called like answers
-for (const question of survey.questions) question.observations ??= question.options;
+for (const question of questions) question.observations ??= question.options;
+const protectedOnes = questions.filter((question) => question.device);
 // longer lists are chosen from a menu
 const MOST_RADIOS = 12;
-// of a bar that has room for numbers
-const MOST_CELLS = 8;
 // seconds between two tries, if nothing else says that there is a connection
 const LONGEST_WAIT = 60;
+// tenths of a second that pass before another window has certainly gone away without keeping anything
+const MOST_LOOKS = 30;
 
 const state = { token: null, own: false, answers: {}, isCommitted: false, line: null, sent: false };
 // steps
 state.at = state.furthest = 0;
 let steps = [];
 // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
-let rolls = {};
-
-const quoted = (option) => el("q", { dir: "auto" }, own(option.texts));
+const rolls = {};
 
 function show(title, ...content) {
   present(title, ...content);
   // a change loads the page again
-  document.getElementById("languages").hidden = state.at > 0 && !survey.is_file;
+  byId("languages").hidden = state.at > 0 && !survey.is_file;
   tellWhatIsKnown();
 }
 
@@ -56,12 +57,12 @@ addEventListener("popstate", (event) => {
 });
 
 function allSteps() {
-  const sensitive = survey.questions.findIndex((question) => question.device);
+  const sensitive = questions.indexOf(protectedOnes[0]);
   const before = [askSafety, ...(survey.comprehension_check ? [askUnderstanding] : [])];
   const asking = (question, i) => Object.assign(() => askQuestion(question, i + 1), { question });
-  const questions = survey.questions.map(asking);
-  if (sensitive >= 0) questions.splice(sensitive, 0, ...before);
-  return [...(survey.access === "tokens" && !state.token ? [askCode] : []), askConsent, ...questions, askCommitment];
+  const asked = questions.map(asking);
+  if (sensitive >= 0) asked.splice(sensitive, 0, ...before);
+  return [...(survey.access === "tokens" && !state.token ? [askCode] : []), askConsent, ...asked, askCommitment];
 }
 
 function askCode() {
@@ -85,7 +86,7 @@ function askConsent() {
 }
 
 function askUnderstanding() {
-  const report = quoted(survey.questions.find((question) => question.device).observations.at(-1));
+  const report = quoted(protectedOnes[0].observations.at(-1));
   const choices = [choice("yes", say("check_yes")), choice("no", say("check_no"))];
   const submit = (asked) => {
     const chosen = new FormData(asked).get("answer");
@@ -115,7 +116,7 @@ function askQuestion(question, number) {
     state.answers[question.name] = answer;
     return next();
   };
-  const place = el("p", { class: "place" }, say("place", { number, count: survey.questions.length }));
+  const place = el("p", { class: "place" }, say("place", { number, count: questions.length }));
   const mark = el("p", { class: question.device ? "mark protected" : "mark" }, say(question.device ? "protected" : "open"));
   const heading = el("legend", {}, el("h1", { dir: "auto" }, own(question.texts)));
   const how = rolled ? [el("p", {}, say("own_how", { sides: question.sides })), rule(question, true)] : [];
@@ -163,96 +164,6 @@ function answerOf(question, options, asked) {
   return chosen === "" || !options[Number(chosen)] ? null : { place: Number(chosen) };
 }
 
-// -- what chance does -------------------------------------------------------------------------------------------------
-
-const TOTAL = 2 ** 62;
-
-function kindOf(question, part) {
-  if (new Set(part.reports).size === 1) return "fixed";
-  return question.observations === question.options && part.reports.every((report, answer) => report === answer) ? "own" : "turned";
-}
-
-/** The faces of every part as people write them; numbers of parts where there is no die. */
-function facesOf(question) {
-  return question.parts.map((part, i) => {
-    const first = i === 0 ? 1 : question.parts[i - 1].face + 1;
-    return question.sides === 0 ? `${i + 1}` : first === part.face ? `${first}` : `${first}–${part.face}`;
-  });
-}
-
-const starts = (question) => [0, ...question.parts.map((part) => Number(part.until) / TOTAL)];
-
-function rule(question, mine = false) {
-  const [ends, faces] = [starts(question), facesOf(question)];
-  const isFine = faces.length > MOST_CELLS;
-  const cells = question.parts.map((part, i) => {
-    const cell = el("span", { class: kindOf(question, part), dir: "ltr" }, isFine ? "" : faces[i]);
-    cell.style.flexGrow = ends[i + 1] - ends[i];
-    return cell;
-  });
-  const lines = question.parts.map((part, i) => {
-    const share = question.sides ? "" : ` (${decimal(100 * (ends[i + 1] - ends[i]))} %)`;
-    return el("li", {}, el("b", {}, el("bdi", { dir: "ltr" }, faces[i] + share)), ": ", meaning(question, part, mine));
-  });
-  return [el("div", { class: isFine ? "bar fine" : "bar", "aria-hidden": "true" }, cells), el("ul", { class: "rule" }, lines)];
-}
-
-function meaning(question, part, mine) {
-  const kind = kindOf(question, part);
-  const keys = mine ? { fixed: "own_fixed", own: "own_true", turned: "own_turned" } : { fixed: "fixed", own: "own", turned: "turned" };
-  if (kind !== "turned") return say(keys[kind], { report: quoted(question.observations[part.reports[0]]) });
-  const pairs = part.reports.map((report, answer) => ({
-    answer: quoted(question.options[answer]),
-    report: quoted(question.observations[report]),
-  }));
-  return pairs.map((pair, i) => [i ? "; " : "", say(keys.turned, pair)]).flat(2);
-}
-
-function chance(question, mine = false) {
-  const key = question.sides === 0 ? "with_wheel" : question.sides === 2 ? "with_coin" : "with_die";
-  return el("div", { class: "chance" }, el("p", {}, say(key, { sides: question.sides })), rule(question, mine));
-}
-
-const PIPS = [[], [4], [0, 8], [0, 4, 8], [0, 2, 6, 8], [0, 2, 4, 6, 8], [0, 2, 3, 5, 6, 8]];
-
-function die(sides, face) {
-  const pips = (PIPS[face] ?? []).map((at) => el("circle", { cx: 26 + 24 * (at % 3), cy: 26 + 24 * Math.floor(at / 3), r: 7 }));
-  const label = el("text", { x: 50, y: 52, "text-anchor": "middle", "dominant-baseline": "middle" }, String(face));
-  const outline = el("rect", { x: 6, y: 6, width: 88, height: 88, rx: sides === 2 ? 44 : 18 });
-  return el("g", { class: "die" }, outline, sides === 6 ? pips : label);
-}
-
-/** A wheel with its parts, turned so that the number is under the pointer. */
-function wheel(question, number) {
-  const at = (share) => `${50 + 44 * Math.sin(2 * Math.PI * share)} ${50 - 44 * Math.cos(2 * Math.PI * share)}`;
-  const ends = starts(question);
-  const slices = question.parts.map((part, i) => {
-    const large = ends[i + 1] - ends[i] > 0.5 ? 1 : 0;
-    return el("path", { class: kindOf(question, part), d: `M50 50L${at(ends[i])}A44 44 0 ${large} 1 ${at(ends[i + 1])}Z` });
-  });
-  const turned = el("g", { transform: `rotate(${(-360 * Number(number)) / TOTAL} 50 50)` }, slices);
-  return [el("g", { class: "wheel" }, turned), el("path", { class: "pointer", d: "M50 12l-7-12h14z" })];
-}
-
-/** The very draw: the number that was used, where it fell, and what that meant. */
-function drawing(question, label) {
-  const report = quoted(question.observations.find((option) => option.label === label));
-  const number = rolls[question.name];
-  if (number === undefined) return [el("p", {}, say("was_sent", { report }))];
-  const place = question.parts.findIndex((part) => number < BigInt(part.until));
-  const part = question.parts[place];
-  const rolled = 1 + Math.floor((question.sides * Number(number)) / TOTAL);
-  // thresholds are those of faces up to a last bit
-  const first = place ? question.parts[place - 1].face + 1 : 1;
-  const face = question.sides ? Math.min(Math.max(rolled, first), part.face) : place + 1;
-  const key = question.sides === 0 ? "wheel_shows" : question.sides === 2 ? "coin_shows" : "die_shows";
-  const picture = question.sides ? die(question.sides, face) : wheel(question, number);
-  return [
-    el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, picture),
-    el("p", {}, say(key, { face }), " ", say(`was_${kindOf(question, part)}`, { report })),
-  ];
-}
-
 // -- why it is safe ---------------------------------------------------------------------------------------------------
 
 const icon = (name) => el("svg", { class: "icon", viewBox: "0 0 48 48", "aria-hidden": "true" }, el("use", { href: `#${name}` }));
@@ -264,7 +175,6 @@ function oddsBar(key, share) {
 }
 
 function askSafety() {
-  const protectedOnes = survey.questions.filter((question) => question.device);
   const told = { count: protectedOnes.length, factor: decimal(survey.factor) };
   const picture = el(
     "ol",
@@ -275,18 +185,18 @@ function askSafety() {
   );
   const odds = [oddsBar("odds_before", 1 / 2), oddsBar("odds_after", survey.factor / (1 + survey.factor))];
   const sentence = el("p", { class: "sentence" }, say(protectedOnes.length > 1 ? "odds_all" : "odds_one", told));
-  const open = protectedOnes.length < survey.questions.length ? el("p", {}, say("safe_open")) : [];
+  const open = protectedOnes.length < questions.length ? el("p", {}, say("safe_open")) : [];
   const submit = (asked) => {
     const mine = new FormData(asked).get("answer") === "own";
     if (mine !== state.own) for (const question of protectedOnes) delete state.answers[question.name];
     state.own = mine;
     next();
   };
-  const asked = form(submit, survey.own_die ? whoRolls(protectedOnes) : [], button("next"));
+  const asked = form(submit, survey.own_die ? whoRolls() : [], button("next"));
   show(say("safe_title"), back(), picture, el("div", { class: "figure" }, odds, sentence), open, asked);
 }
 
-function whoRolls(protectedOnes) {
+function whoRolls() {
   const sides = [...new Set(protectedOnes.map((question) => question.sides))].join(", ");
   const mine = choice("own", say("i_roll"), { checked: state.own, note: say("i_roll_note", { sides }) });
   const legend = el("legend", {}, el("h2", {}, say("who_rolls")));
@@ -296,7 +206,7 @@ function whoRolls(protectedOnes) {
 // -- drawing, keeping, sending ----------------------------------------------------------------------------------------
 
 function askCommitment() {
-  const draws = !state.own && survey.questions.some((question) => question.device && !state.answers[question.name]?.declined);
+  const draws = !state.own && protectedOnes.some((question) => !state.answers[question.name]?.declined);
   const texts = draws ? ["commit_text", "commit_later"] : ["plain_text"];
   const paragraphs = texts.map((key) => el("p", {}, say(key)));
   show(say(draws ? "commit_title" : "plain_title"), back(), paragraphs, form(commit, button(draws ? "commit" : "send")));
@@ -308,8 +218,13 @@ async function commit() {
   // pressed twice
   if (state.isCommitted) return undefined;
   state.isCommitted = true;
-  const earlier = await alone(async () => {
-    const text = await kept(state.token);
+  const earlier = await alone(async (looks) => {
+    let text = await kept(state.token);
+    // windows are processes: the lock of another one may be here before what it kept
+    for (; text === null && looks; looks--) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      text = await kept(state.token);
+    }
     if (text === null) await draw();
     return text;
   });
@@ -318,25 +233,27 @@ async function commit() {
 }
 
 async function draw() {
-  const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
+  const answers = Object.fromEntries(questions.map((question) => [question.name, drawn(question)]));
   state.line = padded({ campaign: survey.wave, id: newId(), token: state.token, answers });
   // what is true is forgotten
   state.answers = {};
   await keep(state.token, state.line);
 }
 
-/** Work that no other window of this browser does at the same time for the same person: two do not draw at once. */
+/** Work that no other window of this browser does at the same time for the same person: two do not draw at once. It is
+ *  told how many more looks it should take at what was kept: some where another window was at it. */
 async function alone(work) {
-  let release = () => {};
-  const held = (resolve) => () => (resolve(), new Promise((done) => (release = done)));
+  let [release, looks] = [() => {}, 0];
+  const held = (resolve) => (lock) => (resolve(lock), lock && new Promise((done) => (release = done)));
   try {
     const name = await shelf(state.token);
-    await new Promise((resolve, reject) => navigator.locks.request(name, held(resolve)).catch(reject));
+    const ask = (how) => new Promise((resolve, reject) => navigator.locks.request(name, how, held(resolve)).catch(reject));
+    if (!(await ask({ ifAvailable: true }))) looks = (await ask({}), MOST_LOOKS);
   } catch {
     // a browser without locks
   }
   try {
-    return await work();
+    return await work(looks);
   } finally {
     release();
   }
@@ -356,16 +273,16 @@ function drawn(question) {
 }
 
 async function deliver() {
-  document.getElementById("languages").replaceChildren();
+  byId("languages").replaceChildren();
   show(say("sending"), el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, el("g", { class: "busy" }, die(6, 5))));
   for (let wait = 1; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    page.querySelector("#again")?.replaceChildren(...say("sending"));
+    byId("again")?.replaceChildren(...say("sending"));
     const outcome = await post(state.line);
     if (outcome) return settle(outcome);
-    if (page.querySelector("#again")) page.querySelector("#again").replaceChildren(...say("again"));
+    if (byId("again")) byId("again").replaceChildren(...say("again"));
     else showWaiting();
     await new Promise((resolve) => {
-      page.querySelector("#again").addEventListener("click", resolve, { once: true });
+      byId("again").addEventListener("click", resolve, { once: true });
       addEventListener("online", resolve, { once: true });
       setTimeout(resolve, 1000 * wait);
     });
@@ -403,20 +320,20 @@ function showDone(id) {
 
 function showSent() {
   const { answers } = JSON.parse(state.line);
-  const isLost = !state.own && Object.keys(rolls).length === 0 && survey.questions.some((question) => question.device);
-  const items = survey.questions.map((question) => {
+  const isLost = !state.own && Object.keys(rolls).length === 0 && protectedOnes.length > 0;
+  const items = questions.map((question) => {
     const heading = el("h3", { dir: "auto" }, own(question.texts));
     return el("li", {}, heading, el("div", { class: "drawing" }, sentOf(question, answers[question.name])));
   });
   const note = isLost ? el("p", { class: "hint" }, say("forgotten")) : [];
   const title = el("h2", { tabindex: "-1" }, say("sent_title"));
-  page.querySelector("#sent").replaceChildren(...[title, note, el("ul", { class: "sent" }, items)].flat());
+  byId("sent").replaceChildren(...[title, note, el("ul", { class: "sent" }, items)].flat());
   title.focus();
 }
 
 function sentOf(question, answer) {
   if (answer === null) return el("p", {}, say("was_declined"));
-  if (question.device) return drawing(question, answer);
+  if (question.device) return drawing(question, answer, rolls[question.name]);
   const report = question.range ? decimal(answer) : quoted(question.options.find((option) => option.label === answer));
   return el("p", {}, say("was_sent", { report }));
 }
@@ -430,13 +347,13 @@ function payload() {
     const answer = state.answers[question.name];
     return question.device && !state.own && !answer?.declined ? undrawn : answer ? drawn(question) : "…";
   };
-  const answers = Object.fromEntries(survey.questions.map((question) => [question.name, shown(question)]));
+  const answers = Object.fromEntries(questions.map((question) => [question.name, shown(question)]));
   return JSON.stringify({ campaign: survey.wave, id: undrawn, token: state.token, answers }, null, 1);
 }
 
 function tellWhatIsKnown() {
   const host = new URL(survey.address, location.href).host;
-  document.getElementById("knows").replaceChildren(
+  byId("knows").replaceChildren(
     el("summary", {}, say("knows")),
     el("p", {}, say("knows_payload", { length: survey.length })),
     el("pre", { id: "payload", dir: "ltr", tabindex: "0" }, payload()),

@@ -23,7 +23,7 @@ def counting_page(campaign: Campaign, language: str | None = None) -> Page:
     return made_page(
         "counting.html",
         counting_data(campaign, chosen),
-        script_of("counting.js"),
+        script_of("page.js", "counting.js"),
         style_of("survey.css", "counting.css"),
         "'self'",
         title=campaign.text(campaign.titles, chosen),

@@ -77,10 +77,10 @@ def made_page(template: str, data: Mapping[str, Any], script: str, style: str, c
 
 
 @cache
-def script_of(name: str, *others: str) -> str:
+def script_of(*names: str) -> str:
     """Modules as one script: what others import first, the last in a block of its own, so that names do not meet."""
-    before = "".join(_code(module) for module in (*others, "page.js"))
-    return f"{before}{{\n{_code(name)}}}\n"
+    *before, last = map(_code, names)
+    return f"{''.join(before)}{{\n{last}}}\n"
 
 
 @cache

@@ -56,7 +56,7 @@ def survey_file(campaign: Campaign, server: str) -> str:
 
 def _page(campaign: Campaign, language: str, spoken: Sequence[str], address: str, connect: str) -> Page:
     form = plain_address(campaign) if connect == "'self'" else None
-    script = script_of("survey.js", MODULE)
+    script = script_of(MODULE, "page.js", "chance.js", "survey.js")
     data = survey_data(campaign, language, spoken, address, hashlib.sha256(script.encode()).hexdigest())
     return made_page(
         "survey.html",

@@ -159,10 +159,10 @@ class Admin:
         try:
             async with self._trying:
                 stored = (await run_in_threadpool(self._known)).get(ADMIN, b"")
-                given = await run_in_threadpool(password_hash, password, stored[:16].ljust(16))
+                digest = await run_in_threadpool(password_hash, password, stored[:16].ljust(16))
         finally:
             self._waiting -= 1
-        if not stored or not hmac.compare_digest(given, stored):
+        if not stored or not hmac.compare_digest(digest, stored):
             return _form_page(wrong="That is not the password.", status=403)
         return self._entered()
 

@@ -172,5 +172,5 @@ class Collector:
 
 async def asset(request: Request) -> Response:
     """A script or a style, by its name."""
-    found = assets().get(request.path_params["name"])
-    return Response(found[0], media_type=found[1]) if found else PlainTextResponse("There is no such file.", 404)
+    content = assets().get(request.path_params["name"])
+    return Response(content[0], media_type=content[1]) if content else PlainTextResponse("There is no such file.", 404)

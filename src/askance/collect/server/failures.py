@@ -9,8 +9,9 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from askance.collect.server.http_wrapper import HttpWrapper
 from askance.collect.server.limits import BodyTooLargeError
 from askance.collect.server.replies import failure
 
@@ -33,17 +34,10 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 ANSWERS: Mapping[Any, Any] = {BodyTooLargeError: _too_large, ClientDisconnect: _gone, Exception: _unexpected}
 
 
-class LoggedWithoutMessage:
+class LoggedWithoutMessage(HttpWrapper):
     """Logs where an application failed and by which kind of error: its message may quote what somebody sent."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; that it could not be started or ended is told to whoever runs the server."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
         except Exception as error:  # it was answered by `ANSWERS`

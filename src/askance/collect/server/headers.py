@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from askance.collect.server.http_wrapper import HttpWrapper
+
 _POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -37,18 +39,14 @@ def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
-class SafeHeaders:
+class SafeHeaders(HttpWrapper):
     """Adds the headers to whatever an application answers."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._headers, self._of_admin = _raw(HEADERS), _raw(_ADMIN)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         more = self._of_admin if scope["path"].startswith("/admin") else self._headers
 
         async def send_safely(message: Message) -> None:

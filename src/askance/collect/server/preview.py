@@ -20,11 +20,12 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from askance.collect.collection import Collection
 from askance.collect.server.app import Collector, asset
 from askance.collect.server.headers import SafeHeaders
+from askance.collect.server.http_wrapper import HttpWrapper
 from askance.collect.server.pages import page
 from askance.collect.server.replies import failure
 from askance.collect.toml_lines import TomlFile
@@ -159,17 +160,10 @@ def _lines_around(path: Path, line: int) -> list[tuple[int, str, bool]]:
     return [(number, lines[number - 1], number == line) for number in shown]
 
 
-class _Noted:
+class _Noted(HttpWrapper):
     """Says on every page that it is a preview."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         start: Message | None = None
         body = b""
 

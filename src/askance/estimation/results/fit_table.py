@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _MOST_TERMS = 200
 
 
-def fit_line(fit: Fit, what: str = "", reports: str = "") -> str:
+def fit_line(fit: Fit, what: str = "") -> str:
     """How a fit came about, in one line."""
     height = f"log-likelihood {fit.log_likelihood:.2f}" if math.isfinite(fit.log_likelihood) else ""
     parts = (
         what,
         f"method {fit.method}",
-        reports or f"reports {fit.n_observations:,}",
+        f"reports {fit.n_observations:,}",
         f"privacy level {level_text(fit.privacy_level)}",
         height,
         f"converged {'yes' if fit.converged else 'NO'}",

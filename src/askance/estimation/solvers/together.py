@@ -12,6 +12,8 @@ from askance.estimation.solvers.newton import descent
 
 # A start whose step would have to be shorter than this share is left where it is.
 _SHORTEST = 1e-9
+# Steps at most, also those that are taken back.
+_MOST_STEPS = 200
 # Starts whose next steps would end so near to each other, in log-odds, where the objective is convex, go the same way.
 _NEAR = 0.1
 
@@ -24,9 +26,7 @@ class AtMany(Protocol):
         """Values (B,), gradients (B, d) and Hessians (B, d, d) at θ of shape (B, d)."""
 
 
-def climb_together(
-    objective: AtMany, starts: FloatArray, standard: Standard, tolerance: float, max_iterations: int = 200
-) -> FloatArray:
+def climb_together(objective: AtMany, starts: FloatArray, standard: Standard, tolerance: float) -> FloatArray:
     """Where damped Newton steps end, roughly, shape (B, d): at minima, at saddles, or far out.
 
     As `newton`, in step; of starts that go the same way only the nearest goes on. What an end is, is for a closer look
@@ -37,7 +37,6 @@ def climb_together(
         starts: where to begin, shape (B, d).
         standard: coordinates that make the steps independent of units.
         tolerance: on the squared decrement: a step that is shorter is the last.
-        max_iterations: how many steps at most, also those that are taken back.
     """
     theta, (values, gradients, hessians) = starts.copy(), objective.at_many(starts)
     steps, decrements = np.empty_like(theta), np.empty(len(theta))
@@ -45,7 +44,7 @@ def climb_together(
     # Where steps lead to, NaN where that is unknown; and who goes the way of whom.
     ahead, leader = np.full_like(theta, np.nan), np.arange(len(theta))
     fresh = going
-    for _ in range(max_iterations):
+    for _ in range(_MOST_STEPS):
         for i in fresh.tolist():
             gradient = standard.gradient(gradients[i])
             step, downhill = descent(standard.hessian(hessians[i]), gradient)

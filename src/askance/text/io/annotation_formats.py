@@ -46,7 +46,7 @@ from askance.text.io.annotation_spans import (
     Task,
     Tool,
     Unit,
-    offsets_in,
+    in_units,
     place_words,
     split_words,
 )
@@ -143,7 +143,7 @@ def _read_doccano_span(content: Any) -> Span:
 
 def _write_doccano(id: str, text: str, borders: Borders, spans: Sequence[WordSpan] | None) -> Content:
     """A line that doccano imports, with the columns "text" and "label"."""
-    counted = offsets_in(text, borders, "UTF-16")
+    counted = in_units(text, borders)
     return {
         **({"id": id} if id else {}),
         "text": text,

@@ -256,13 +256,13 @@ def spans_of_tags(tags: Sequence[str | None], scheme: Scheme, outside: str | Non
     return spans
 
 
-def offsets_in(text: str, borders: Borders, unit: Unit) -> Borders:
-    """Borders of words as the unit counts them.
+def in_units(text: str, borders: Borders) -> Borders:
+    """Borders of words in UTF-16 units, as browsers count them.
 
-    >>> offsets_in("😀 a", [(0, 1), (2, 3)], "UTF-16")
+    >>> in_units("😀 a", [(0, 1), (2, 3)])
     [(0, 2), (3, 4)]
     """
-    if unit == "characters" or text.isascii() or max(text) <= "\uffff":
+    if text.isascii() or max(text) <= "\uffff":
         return borders
     place = {character: unit for unit, character in enumerate(_character_of_unit(text)) if character >= 0}
     return [(place[start], place[end]) for start, end in borders]
