@@ -167,7 +167,7 @@ def test_a_hundred_stretches_through_tunnels(browser: Any, tmp_path: Path) -> No
         assert person.hosts == {str(running.client.base_url).split("/")[2]}
         lines = {json.loads(body)["id"] for body in person.sent if '"count"' in body}
         with collection.opened() as store:
-            # A request that begins while the page is reloaded may not be told to this test: the store has it all the same.
+            # A request that begins while the page is reloaded may not be told to this test; the store has it.
             assert {id.hex() for id, _, _ in store.entries()} >= lines
     path = tmp_path / "counts.jsonl"
     assert len(person.said) == 100
