@@ -80,7 +80,8 @@ def main() -> int:
         ]
     if arguments.json:
         print(json.dumps([told(figure) for figure in figures], indent=2))
-    print(alarms(figures), file=sys.stderr)
+    if told_chances := alarms(figures):
+        print(told_chances, file=sys.stderr)
     missed = sum(not figure.met for figure in figures)
     print(f"{len(figures) - missed} passed, {missed} failed", file=sys.stderr)
     return 1 if missed else 0

@@ -22,10 +22,13 @@ _FORMAT = "askance acceptance 1"
 _HEAD = """\
 # What was asked, and what was measured
 
+<!-- --8<-- [start:body] -->
 Written by `python -m acceptance --store` from the files in `acceptance/results/`; an edit by hand is lost with the next
 run. Every figure stands beside the range that was asked for before it was measured. Commands give the same figures
 again, on any engine; those of real data need `ASKANCE_DATA`, their folder.
 """
+# The documentation shows what is between this mark and the one above.
+_END = "<!-- --8<-- [end:body] -->"
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def page(names: Iterable[str], records: dict[str, Record]) -> str:
         rows = [(one.case, value(one), asked(one), "" if one.met else "**missed**", one.note) for one in record.figures]
         lines += ["", f"## {record.name}", "", *table(("case", "measured", "asked", "", "note"), rows), ""]
         lines += [f"- `{record.origin.command}`, {duration(record.seconds)}", f"- {where(record.origin)}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", _END]) + "\n"
 
 
 def value(figure: Figure) -> str:
