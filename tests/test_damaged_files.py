@@ -43,6 +43,7 @@ from askance.formats import (
 from askance.formats.field_fit_file import field_for, read_field, read_field_fit
 from askance.formats.release_file import read_regression, read_release, write_release
 from askance.formats.states import read_states
+from askance.formats.toml_file import read_toml
 from askance.geometry.picture import Picture
 from askance.planning.model_file import read_model
 from askance.text import (
@@ -239,6 +240,9 @@ READERS: dict[str, Reader] = {
     "askance.formats.release_file.read_regression": Reader(read_regression, _one("r.toml", of_toml, _REGRESSION)),
     "askance.formats.field_fit_file.read_field": Reader(read_field, _one("field.toml", of_toml, _FIELD)),
     "askance.formats.field_fit_file.field_for": Reader(_whole_field, _one("field.toml", of_toml, _FIELD)),
+    "askance.formats.toml_file.read_toml": Reader(
+        lambda path: read_toml(path, "Write a channel."), _one("any.toml", of_toml, _FIELD, _REGRESSION)
+    ),
     "askance.formats.reports.read_reports": Reader(read_reports, _reports),
     "askance.formats.reports.iterate_reports": Reader(lambda path: list(iterate_reports(path)), _reports),
     "askance.formats.aggregation.aggregate": Reader(
