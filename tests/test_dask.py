@@ -118,9 +118,12 @@ def test_spilling_changes_no_bit(wanted: bytes) -> None:
 
 def test_workers_that_would_be_slow_are_told(engine: Dask) -> None:
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0") as other,
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0", memory_limit="700MB"
+        ) as other,
         Client(other) as client,
         pytest.warns(AskanceWarning, match="2 threads"),
+        pytest.warns(AskanceWarning, match="a worker has 700 MB"),
     ):
         Dask(client)
     with pytest.raises(InputError, match=r"distributed\.Client"):

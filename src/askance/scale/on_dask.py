@@ -24,6 +24,9 @@ _LARGE = 1 << 18
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 # A profiler that nobody looks at and fifty looks at the clock a second take half of what an idle cluster takes.
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
+# Bytes of a worker with less of which Dask waits instead of writing rows to disk: about 400 MB are taken by libraries and
+# by the block in work, it writes what is held beyond 60 % of the limit, and waits where the process is beyond 80 %.
+_LEAST_MEMORY = 2_000_000_000
 
 
 class Dask(Sender):
@@ -136,12 +139,18 @@ def _facts() -> tuple[str, str]:
 
 def _warn_of_workers(client: Any) -> None:
     """Say what makes workers slow, or their last digits differ."""
-    threads = {info["nthreads"] for info in client.scheduler_info(n_workers=-1)["workers"].values()}
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    threads = {info["nthreads"] for info in workers}
+    memory = [limit for info in workers if (limit := info["memory_limit"])]
     facts = list(client.run(_facts).values())
     if threads - {1}:
         _warn(f"workers have {max(threads)} threads, which wait for each other", "dask worker --nthreads 1")
     if any(trim and int(trim) < 1 << 20 for trim, _ in facts):
         _warn("workers give memory back after every block", f"distributed.nanny.pre-spawn-environ: {_ALLOCATOR}")
+    if memory and min(memory) < _LEAST_MEMORY:
+        _warn(
+            f"a worker has {min(memory) / 1e6:,.0f} MB, and waits where rows do not fit", "--memory-limit 2GB, or more"
+        )
     if len({kinds for _, kinds in facts}) > 1:
         _warn("workers have several kinds of processors: last digits may depend on who does what", "one kind")
 
