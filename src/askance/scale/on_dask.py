@@ -24,8 +24,8 @@ _LARGE = 1 << 18
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 # A profiler that nobody looks at and fifty looks at the clock a second take half of what an idle cluster takes.
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
-# Bytes of a worker with less of which Dask waits instead of writing rows to disk: about 400 MB are taken by libraries and
-# by the block in work, it writes what is held beyond 60 % of the limit, and waits where the process is beyond 80 %.
+# Bytes of a worker with less of which Dask waits instead of writing rows to disk: about 400 MB are taken by libraries
+# and by the block in work, it writes what is held beyond 60 % of the limit, and waits where the process is beyond 80 %.
 _LEAST_MEMORY = 2_000_000_000
 
 
