@@ -28,6 +28,7 @@ from askance.errors import InputError, NotIdentifiedError
 from .test_cli import assert_one_line, call, parsed
 
 YES_NO = Enumerated.saturated(["no", "yes"])
+FIFTH = [float(np.log(1 / 4))]
 QUARTER = [float(np.log(1 / 3))]
 LIE = StochasticLieDetector(["1/5", "4/5"])
 ITEMS = [0.15, 0.25, 0.35, 0.25]
@@ -98,6 +99,22 @@ def test_power_takes_the_error_where_the_null_holds_and_arms_are_compared() -> N
     both = plan_survey(YES_NO, Warner("3/4"), QUARTER, target=Share("yes"), against=against, n=1000).designs[0]
     warner = plan_survey(YES_NO, Warner("3/4"), QUARTER, target=Share("yes"), n=1000).designs[0]
     assert both.unit_error**2 == pytest.approx(2 * (row.unit_error**2 + warner.unit_error**2), rel=1e-9)
+
+
+def test_power_of_lists_does_not_follow_from_errors_at_a_share_near_zero() -> None:
+    """With the 51 respondents of the formula of the score test, likelihood-ratio tests have a power of .42, not .8."""
+    design = GuessedDesign(ListExperiment(3), {"items": 0.4})
+    options: dict[str, Any] = {"target": Share("yes"), "power": 0.8, "alternative": "greater"}
+    for null in (0, 0.02, 0.1):
+        with pytest.raises(InputError, match="hardly anybody says yes to all items") as refused:
+            plan_survey(YES_NO, design, FIFTH, null=null, **options)
+        assert 'test="wald"' in str(refused.value)
+        wald = plan_survey(YES_NO, design, FIFTH, null=null, test="wald", **options).designs[0]
+        means = plan_survey(YES_NO, design, FIFTH, null=null, method="moments", **options).designs[0]
+        assert 400 < wald.n < 1.1 * means.n
+    # Where the null is on the other side, and between two lists, both errors are alike.
+    plan_survey(YES_NO, design, FIFTH, null=0.3, **options | {"alternative": "less"})
+    plan_survey(YES_NO, design, FIFTH, against=0.1, target=Share("yes"), power=0.8)
 
 
 @pytest.mark.parametrize(
