@@ -208,6 +208,8 @@ def test_maxima_that_disagree_in_sign() -> None:
     assert "civic:trait[yes] 2 at log-likelihood -10.00; civic:trait[yes] -1.5" in listed_maxima(model, [high, low])[0]
     (alarm,) = open_signs(model, [high, low])
     assert alarm.startswith("the sign of the effect of the hidden trait is not determined: civic:trait[yes] is 2 ")
+    assert "2 at log-likelihood -10.00 with the prior;" in listed_maxima(model, [high, low], prior=True)[0]
+    assert "(log-likelihood -10.00 with the prior)" in next(open_signs(model, [high, low], prior=True))
     assert not list(open_signs(model, [high, LocalMaximum(low.theta, -12.0, 1)]))
     assert not listed_maxima(model, [high])
     assert not list(open_signs(model, [high]))

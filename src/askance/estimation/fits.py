@@ -84,7 +84,7 @@ def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
     maxima = tuple(
         replace(maximum, theta=tuple(units.outward(np.array(maximum.theta)).tolist())) for maximum in diagnostics.maxima
     )
-    listed = listed_maxima(problem.model, maxima)
+    listed = listed_maxima(problem.model, maxima, prior=bool(diagnostics.repaired))
     return HiddenFit(
         **told
         | {

@@ -42,7 +42,7 @@ class HiddenFit(RowsFit):
     @property
     def alarms(self) -> tuple[str, ...]:
         """Also that the sign of an effect on an outcome hangs on the choice between maxima that are as high."""
-        return (*super().alarms, *open_signs(self.model, self.diagnostics.maxima))
+        return (*super().alarms, *open_signs(self.model, self.diagnostics.maxima, prior=self.repaired))
 
     def profile_interval(self, parameter: str, confidence: float = 0.95) -> tuple[float, float]:
         """All values of a parameter that the likelihood does not reject; infinite ends where it may be infinite.
