@@ -11,7 +11,7 @@ import pytest
 
 from askance import Direct, Drawn, ForcedResponse, regress
 from askance.errors import FormatError, InputError, LabelError
-from askance.survey import Codebook, Question, read_codebook, read_table
+from askance.survey import Codebook, Question, association, read_codebook, read_table
 
 from .test_cli import assert_one_line, call, parsed
 
@@ -231,6 +231,17 @@ def test_questions_that_are_not_there(codebook: Codebook) -> None:
         regress("region ~ age", study(), codebook)
     with pytest.raises(InputError, match="found: none"):
         Codebook({"a": Question("a", "a")}).design("a")
+
+
+def test_a_question_whose_column_is_not_in_the_table(codebook: Codebook) -> None:
+    data = {{"Q7": "Q07"}.get(name, name): values for name, values in study().items()}
+    missing = r"has the question 'cheated' in column 'Q7', which is not there; found: 'Q07', .*Did you mean 'Q07'\?"
+    for formula in ("cheated ~ age", "age ~ hidden(cheated)"):
+        with pytest.raises(InputError, match=missing):
+            regress(formula, data, codebook)
+    with pytest.raises(InputError, match=missing):
+        association(data, ["cheated", "region"], codebook=codebook)
+    assert "region" in codebook.table(data)  # waves need not have all questions
 
 
 @pytest.mark.parametrize(

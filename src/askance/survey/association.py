@@ -161,7 +161,7 @@ def association(
     asked: Any = designs
     if codebook is not None:
         asked, said = _asked(codebook, designs, said)
-        data, drawn = codebook.table(data), drawn.over(codebook.drawn)
+        data, drawn = codebook.table(data, " ".join(asked)), drawn.over(codebook.drawn)
         notes = (*data.notes, *_unused(drawn))
     names = _check_designs(asked)
     cluster, weights = drawn.cluster, drawn.weights

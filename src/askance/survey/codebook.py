@@ -131,8 +131,10 @@ class Codebook:
             remedy="Plan with one of its groups, as in --design warner:question=2/3.",
         )
 
-    def table(self, data: Table) -> Columns:
+    def table(self, data: Table, formula: str = "") -> Columns:
         """The table as the codebook means it: questions by their names, labels for values, gaps for codes of none.
+
+        Questions whose column is not there are left out, but those in the formula are refused.
 
         >>> region = Question("region", "Q2", labels={"1": "north", "2": "south"})
         >>> codebook = Codebook({"region": region}, missing=("-99",))
@@ -143,6 +145,13 @@ class Codebook:
         source = Columns.of(data)
         names = {question.column: question.name for question in self.questions.values() if question.column in source}
         columns = {names.get(column, column): column for column in source.names}
+        for name, question in self.questions.items():
+            if name not in columns and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", formula):
+                raise InputError(
+                    f"the codebook has the question {name!r} in column {question.column!r}, which is not there; found: "
+                    f"{shorten(source.names, 12)}.",
+                    remedy=did_you_mean(question.column, source.names, f"Correct column of questions.{name}."),
+                )
         rows, notes = self._rows(source)
 
         def load(name: str) -> Column:

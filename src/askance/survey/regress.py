@@ -126,7 +126,7 @@ def regress(
     if in_files:
         require_carried(data, channel, hidden, sampled)
     if isinstance(channel, Codebook):
-        codebook, data, sampled = channel, channel.table(data), sampled.over(channel.drawn)
+        codebook, data, sampled = channel, channel.table(data, formula), sampled.over(channel.drawn)
         channel, question = codebook.asked(formula)
         refuse_noised_as_seen(formula, codebook, data)
         arm = question.arm if arm is None else arm
