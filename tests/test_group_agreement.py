@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from askance import CheatingDetection, Direct, ForcedResponse, HiddenFit, ListExperiment, Responses, estimate, regress
-from askance.errors import InputError
+from askance import (
+    CheatingDetection,
+    Direct,
+    ForcedResponse,
+    HiddenFit,
+    ListExperiment,
+    Responses,
+    StochasticLieDetector,
+    estimate,
+    regress,
+)
+from askance.errors import InputError, RepairWarning
 from askance.survey import group_agreement
 
 THREE = CheatingDetection(["1/5", "1/2", "4/5"])
@@ -127,3 +137,19 @@ def test_arms_of_a_hidden_cause_that_disagree_are_told(outcome: str) -> None:
 def test_refused() -> None:
     with pytest.raises(InputError, match="HiddenFit"):
         group_agreement(3)  # type: ignore[arg-type]
+
+
+def test_groups_the_wrong_way_round_are_told_at_the_end_of_a_share() -> None:
+    """No share makes those say yes more often who say no more often by design; nobody with the trait is possible."""
+    design = StochasticLieDetector(["4/5", "1/5"])
+    with pytest.warns(RepairWarning):
+        fit = counted(design, {1: [230, 770], 2: [650, 350]})
+    found = group_agreement(fit)
+    assert found.test is None
+    assert found.message.startswith("no shares give such reports in these groups: χ² = ")
+    assert "on at most 2 df" in found.message
+    assert found.message.endswith("or the groups are the wrong way round")
+    for counts in ({1: [16, 4], 2: [4, 16]}, {1: [810, 190], 2: [195, 805]}, {1: [825, 175], 2: [180, 820]}):
+        with pytest.warns(RepairWarning):
+            possible = group_agreement(counted(design, counts))
+        assert "no shares" not in possible.message

@@ -97,6 +97,9 @@ def test_hidden_terms_are_taken_out(text: str, rest: str, hidden: list[HiddenTer
         ("votes ~ hidden(said) + hidden(said)", "twice"),
         ("votes ~ age + hidden(sad)", "no column 'sad'"),
         ("votes ~ log(hidden(said))", "hidden"),
+        ("votes ~ age + said + hidden(said)", "said holds the reports of hidden.said., and stands where values are"),
+        ("votes ~ hidden(said ~ age + C(said))", "Leave said out"),
+        ("said ~ age + hidden(said)", "Leave said out"),
     ],
 )
 def test_refused_formulas(text: str, words: str) -> None:

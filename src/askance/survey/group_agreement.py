@@ -12,7 +12,7 @@ from askance._checks import instance
 from askance._threads import one_thread
 from askance.channels.list_experiment import ITEMS
 from askance.errors import InputError
-from askance.estimation.checks.group_shares import group_shares
+from askance.estimation.checks.group_shares import GroupShares, group_shares
 from askance.estimation.checks.hausman import HausmanTest
 from askance.estimation.methods.corrected import without_outcomes
 from askance.estimation.methods.marginal import fit_marginal
@@ -22,6 +22,8 @@ from askance.models.hidden import HiddenVariables
 from askance.tables import Column, Table, Tabulated
 
 _LEVEL = 0.05
+# At the end of a share, where the fit has a prior too, so little is no chance.
+_SURELY = 1e-4
 _ENDS = "whether the groups fit together is not tested: a hidden variable is at its end"
 _OF_GROUPS = "the design was not followed, its probabilities are others, or the groups differ"
 _OF_LISTS = "items depend on the answer, their law is another, or the sensitive item changes other answers"
@@ -88,7 +90,10 @@ def group_agreement(fit: HiddenFit) -> GroupAgreement:
     cells = [(names.get(c.fingerprint, ""), label) for c in problem.channels for label in c.observations.labels]
     shares = group_shares(problem, theta)
     test = None if repaired else shares.test
-    said = _in_words(shares.test, repaired, _OF_LISTS if ITEMS in fit.variables else _OF_GROUPS)
+    reasons = _OF_LISTS if ITEMS in fit.variables else _OF_GROUPS
+    said = _in_words(shares.test, repaired, reasons)
+    if repaired and not (problem.has_weights or problem.has_clusters):
+        said = _at_the_end(shares, reasons) or said
     return GroupAgreement(
         tuple(group for group, _ in cells), tuple(report for _, report in cells), *shares[:2], test, said
     )
@@ -98,6 +103,21 @@ def on_groups(fit: Any) -> str:
     """What `group_agreement` says of a fit; nothing where it has nothing to compare."""
     several = isinstance(fit, HiddenFit) and fit.evidence is not None and len(fit.evidence.channels) > 1
     return group_agreement(fit).message if several and isinstance(fit.model, HiddenVariables) else ""
+
+
+def _at_the_end(shares: GroupShares, reasons: str) -> str:
+    """What cannot be chance although parameters are at their ends, where tests have no known law."""
+    from scipy.special import chdtrc
+
+    p_value = float(chdtrc(shares.freedom, shares.pearson))
+    if p_value > _SURELY:
+        return ""
+    worst = int(np.argmax(abs(shares.observed - shares.expected)))
+    return (
+        f"no shares give such reports in these groups: χ² = {shares.pearson:.1f} on at most {shares.freedom} df, P ≤ "
+        f"{p_value:.2g} (a report of {shares.observed[worst]:.0%} is expected at {shares.expected[worst]:.0%}); "
+        f"{reasons}, or the groups are the wrong way round"
+    )
 
 
 def _in_words(test: HausmanTest | None, repaired: bool, reasons: str) -> str:

@@ -24,6 +24,7 @@ from askance.survey.answers import read_reports
 from askance.survey.arms import ArmedDesign, arms_of, law_of, read_arms
 from askance.survey.drawn import Drawn
 from askance.survey.formula import FormulaDesign, parse_formula
+from askance.survey.formula_mistakes import refusal
 from askance.survey.group_agreement import on_groups
 from askance.survey.hidden_terms import HiddenTerm
 from askance.survey.read_outcomes import ReadOutcome, read_outcome
@@ -77,6 +78,10 @@ def regress_on_hidden(
     whole = " + ".join([rest, *(f"({term.terms})" for term in hidden if term.terms)])
     others = {f"hidden({name})": name for name in columns}
     rows = SurveyRows.read(whole, data, missing, drawn, arm=arm, **others)
+    for name in columns:
+        if name in (rows.parsed.answer, *rows.parsed.columns):
+            what = f"{name} holds the reports of hidden({name}), and stands where values are taken as they are"
+            raise refusal(formula, what, f"Leave {name} out: hidden({name}) alone is the answer behind it.")
     said = _read(rows, columns, channel, arm, positive)
     seen = read_outcome(rows.column(rows.parsed.answer), outcome)
     design, x = rows.coded

@@ -22,12 +22,16 @@ _NO_MOVE = 1e-6
 class GroupShares(NamedTuple):
     """Shares of every report within its group, shape (k,), in the order of channels; and a test that they are alike.
 
-    The test is None where the parameters fit any shares: groups and reports are no more than they are.
+    The test is None where the parameters fit any shares: groups and reports are no more than they are. Pearson's
+    statistic of all reports, with as many degrees of freedom as there are reports less groups, rejects too seldom, but
+    also holds where a share is at its end; few expected reports count as some.
     """
 
     observed: FloatArray
     expected: FloatArray
     test: HausmanTest | None
+    pearson: float
+    freedom: int
 
 
 def group_shares(problem: HiddenProblem, theta: FloatArray) -> GroupShares:
@@ -46,11 +50,12 @@ def group_shares(problem: HiddenProblem, theta: FloatArray) -> GroupShares:
     sizes = np.repeat([expected[a:b].sum() for a, b in zip(cells.starts, cells.starts[1:], strict=False)], group)
     kept = cells.tested(expected * n)
     observed = (expected + away) / sizes
+    of_all = float(((away * n) ** 2 / np.maximum(expected * n, _FEWEST)).sum()), len(away) - len(group)
     root = np.linalg.inv(np.linalg.cholesky(W[np.ix_(kept, kept)]))
     vectors, values, _ = np.linalg.svd(root @ G[kept][:, cells.intercepts])
     N = vectors[:, int((values > _NO_MOVE * values.max(initial=0.0)).sum()) :].T @ root
     if not len(N):
-        return GroupShares(observed, expected / sizes, None)
+        return GroupShares(observed, expected / sizes, None, *of_all)
     J = problem.likelihood().expected_information(theta)
     moved = N @ G[kept] @ invert_information(J, problem.parameter_names, "the channel")
     covariance, known = N @ W[np.ix_(kept, kept)] @ N.T - moved @ (N @ G[kept]).T, None
@@ -59,7 +64,8 @@ def group_shares(problem: HiddenProblem, theta: FloatArray) -> GroupShares:
         covariance, known = spread.squares, spread.freedom
     count = problem.n_observations
     size = np.full(len(N), 1 / np.sqrt(count))
-    return GroupShares(observed, expected / sizes, against_zero(N @ away[kept], covariance / count, size, known))
+    test = against_zero(N @ away[kept], covariance / count, size, known)
+    return GroupShares(observed, expected / sizes, test, *of_all)
 
 
 class _Cells:
