@@ -88,7 +88,7 @@ def test_a_token_lets_one_person_answer_once(tmp_path: Path) -> None:
         (lambda content: content | {"time": 1}, "malformed", "it has fields"),
         (lambda content: content | {"answers": {}}, "malformed", "allowed: all of cheated, often, age, region"),
         (lambda content: content | {"answers": answers(cheated="Yes")}, "malformed", "answer 'cheated' is 'Yes'"),
-        (lambda content: content | {"answers": answers(cheated=None)}, "malformed", "answer 'cheated' is None"),
+        (lambda content: content | {"answers": answers(cheated=None)}, "malformed", "is None; allowed: 'no', 'yes'"),
         (lambda content: content | {"answers": answers(age=15)}, "malformed", "a whole number, 16 to 105"),
         (lambda content: content | {"answers": answers(age=True)}, "malformed", "a whole number, 16 to 105"),
         (lambda content: content | {"answers": answers(age=34.0)}, "malformed", "a whole number, 16 to 105"),
@@ -109,6 +109,19 @@ def test_bad_lines_are_refused_one_by_one(survey: Served, change: Any, reason: s
 def test_what_is_no_json_is_refused(survey: Served, text: bytes) -> None:
     size = survey.collection.form.length
     assert survey.verdicts(text.ljust(size - 1) + b"\n") == "R"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"\xff", "no UTF-8"),
+        (b'{"a":NaN}', "NaN is none of its numbers"),
+        (b'{"id":"","id":""}', "a field appears twice"),
+    ],
+)
+def test_what_is_no_json_is_told_why(survey: Served, text: bytes, why: str) -> None:
+    told = survey.post(text.ljust(survey.collection.form.length - 1) + b"\n").json()
+    assert told["refused"][0]["what"] == f"it is not JSON ({why})."
 
 
 ANYTHING = st.recursive(
