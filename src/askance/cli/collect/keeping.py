@@ -95,10 +95,13 @@ def close_command(campaign: Path, store: str | None) -> None:
 def delete_command(campaign: Path, ids: tuple[bytes, ...], before_window: int | None, store: str | None) -> None:
     """Delete answers to CAMPAIGN; tallies follow in the same moment. Tokens that were spent stay so."""
     from askance.collect.collection import withdrawn_from
+    from askance.collect.export import require_windows
 
     if not ids and before_window is None:
         raise InputError("nothing is said to be deleted.", remedy="Give --id or --before-window.")
     collection = collection_of(campaign, store)
+    if before_window is not None:
+        require_windows(collection.campaign, before_window, "before_window")
     with progress("deleting"), collection.opened() as opened:
         if before_window is None:
             deleted = collection.withdraw(opened, ids)
