@@ -80,7 +80,9 @@ def test_tokens_are_written_once_and_kept_as_hashes(folder: Path, ending: str) -
     for token in tokens:
         assert (read_token(token) or b"no token") not in kept
     assert_one_line(call("collect", "tokens", "tokens.toml", "-o", f"t.{ending}"), ("is there already",))
-    assert_one_line(call("collect", "tokens", "phones.toml", "-o", "other.csv"), ("it has no tokens. Devices need none",))
+    assert_one_line(
+        call("collect", "tokens", "phones.toml", "-o", "other.csv"), ("it has no tokens. Devices need none",)
+    )
 
 
 @pytest.mark.parametrize(

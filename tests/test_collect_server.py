@@ -339,6 +339,22 @@ def test_bad_reports_of_devices_are_refused_by_their_lines(devices: Served) -> N
     assert [refused["reason"] for refused in told["refused"]] == ["another channel", *["malformed"] * 3]
 
 
+def test_more_reports_than_a_body_can_have_ids_are_not_read(devices: Served, tmp_path: Path) -> None:
+    """A few bytes of Parquet hold millions of the same report, and a body has room for millions of lines that are none.
+
+    Each would keep the server from everybody else for as long as it takes to read them.
+    """
+    crashed = devices.collection.campaign.by_name["crashed"].channel
+    assert isinstance(crashed, FiniteChannel)
+    write_reports(tmp_path / "same.parquet", ["once"] * 5000, channel=crashed, ids=["ab" * 16] * 5000)
+    packed = (tmp_path / "same.parquet").read_bytes()
+    body = devices.collection.devices.write("crashed", ["1"] * 100_001)
+    for large, n, most in ((packed, 5000, len(packed) // 16), (body, 100_001, len(body) // 16)):
+        answer = devices.post(large)
+        assert answer.status_code == 422
+        assert f"the body holds {n:,} reports; allowed: {min(most, 100_000):,}" in answer.json()["error"]
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b"PAR1" + bytes(100), b'{"askance":"reports/1"}\n'.ljust(4096)])
 def test_what_is_no_file_of_reports_is_refused(devices: Served, body: bytes) -> None:
     assert devices.post(body).status_code == 422
