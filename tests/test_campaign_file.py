@@ -133,6 +133,8 @@ MISTAKES = {
         "line 6: planed_n: there is no such key.*Did you mean 'planned_n'",
     ),
     "a key is missing": (SURVEY, "planned_n = 2000\n", "", "line 1: planned_n: 'planned_n' is missing"),
+    "no title": (SURVEY, 'title = "Exams"\n', "", "line 1: title: 'title' is missing. Add title = a text"),
+    "a title of another type": (SURVEY, '"Exams"', "7", "line 4: title: it is 7; allowed: a text"),
     "another type": (SURVEY, "= 2000", '= "2000"', "line 6: planned_n: it is '2000'; allowed: a whole number"),
     "a truth value": (SURVEY, "= 2000", "= true", "line 6: planned_n: it is True; allowed: a whole number"),
     "out of range": (SURVEY, "= 2000", "= 0", "line 6: planned_n: it is 0; allowed: 1 to"),
@@ -197,7 +199,7 @@ MISTAKES = {
         SURVEY.partition("[questions")[0],
         "campaign = 1",
         "campaign = 1",
-        "line 1: questions: .* is missing",
+        r"line 1: questions: .* is missing. Add \[questions\]",
     ),
     "a window of a survey": (
         SURVEY,

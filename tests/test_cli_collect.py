@@ -80,7 +80,9 @@ def test_tokens_are_written_once_and_kept_as_hashes(folder: Path, ending: str) -
     for token in tokens:
         assert (read_token(token) or b"no token") not in kept
     assert_one_line(call("collect", "tokens", "tokens.toml", "-o", f"t.{ending}"), ("is there already",))
-    assert_one_line(call("collect", "tokens", "phones.toml", "-o", "other.csv"), ("it has no tokens",))
+    assert_one_line(
+        call("collect", "tokens", "phones.toml", "-o", "other.csv"), ("it has no tokens. Devices need none",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_from_answers_to_a_fit(folder: Path) -> None:
     assert_one_line(call("collect", "export", "phones.toml", "-o", "answers.csv"), ("nothing was collected",))
 
 
-def test_only_windows_that_are_there_are_exported(folder: Path) -> None:
+def test_windows_that_are_there_are_exported_and_deleted(folder: Path) -> None:
     collection = Collection("phones.toml")
     lines = [f'{{"id":"{i:032x}","channel":"TAG","answer":"once"}}' for i in range(3)]
     tag = collection.campaign.by_name["crashed"].channel.fingerprint[:16]  # type: ignore[union-attr]
@@ -131,6 +133,8 @@ def test_only_windows_that_are_there_are_exported(folder: Path) -> None:
     assert parsed(call(*asked, "--window", "41", "-o", "one.state", "--json"))["rows"] == 3
     assert_one_line(call(*asked, "--window", "40", "-o", "none.state"), ("--window is 40; allowed: 41",))
     assert not (folder / "none.state").exists()
+    deleted = [call("collect", "delete", "phones.toml", "--before-window", str(w), "--json") for w in (41, 42)]
+    assert [parsed(told) for told in deleted] == [{"deleted": n, "withdrawn": 0} for n in (0, 3)]
     _filled(Collection("exams.toml"), 1)
     assert_one_line(call("collect", "export", "exams.toml", "--window", "0", "-o", "a.csv"), ("has no windows",))
 
@@ -143,7 +147,7 @@ def test_only_surveys_have_a_page_of_their_own(folder: Path, name: str) -> None:
 
 def test_backup_restore_delete_and_close(folder: Path) -> None:
     ids = _filled(Collection("exams.toml"), 5)
-    assert call("collect", "backup", "exams.toml", "-o", "noon.sqlite").code == 0
+    assert parsed(call("collect", "backup", "exams.toml", "-o", "noon.sqlite", "--json"))["answers"] == 5
     told = parsed(call("collect", "delete", "exams.toml", "--id", ids[0].hex(), "--id", ids[1].hex(), "--json"))
     assert told == {"deleted": 2, "withdrawn": 2}
     assert parsed(call("collect", "delete", "exams.toml", "--id", ids[0].hex(), "--json")) == {
@@ -154,11 +158,14 @@ def test_backup_restore_delete_and_close(folder: Path) -> None:
         assert store.tallies()["cheated", 0].n == 3
     restored = call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite", "--json")
     assert parsed(restored)["answers"] == 5
-    assert_one_line(
-        call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite"), ("already",)
-    )
+    again = call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite")
+    assert_one_line(again, ("new.sqlite: the store to be filled has a campaign already",))
+    assert "noon.sqlite" not in again.err, "nothing is wrong with the backup"
     assert parsed(call("collect", "close", "exams.toml", "--json")) == {"closed": True, "answers": 3}
     assert_one_line(call("collect", "delete", "exams.toml"), ("nothing is said to be deleted",))
+    windows = call("collect", "delete", "exams.toml", "--before-window", "3")
+    assert_one_line(windows, ("--before-window is 3, and a campaign of kind 'survey' has no windows",))
+    assert parsed(call("collect", "close", "exams.toml", "--json"))["answers"] == 3
     assert_one_line(call("collect", "delete", "exams.toml", "--id", "short"), ("--id is",))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from askance.collect.server.limits import MOST_BYTES, Rate, Room
 from askance.collect.server.replies import ROOM
 from askance.collect.store import Entry, Verdict
 from tests.collectors import SURVEY, TOKENS, Served, answers, collection_in, line_of, served
+from tests.signals import until
 
 
 def test_bodies_that_are_too_large_or_packed_are_refused(survey: Served) -> None:
@@ -38,6 +40,25 @@ def test_large_bodies_share_one_room_and_small_ones_go_on(survey: Served) -> Non
     assert ingest._room.left == 1 << 20
 
 
+def test_a_body_that_comes_slowly_holds_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sender hears that nothing was stored, and sends it again; until then others had less room."""
+    monkeypatch.setattr("askance.collect.server.limits._SECONDS", 0.05)
+    with served(collection_in(tmp_path)) as running, socket.create_connection(address_of(running)) as slow:
+        slow.sendall(b"POST /v1/exams/reports HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n" + b" " * 199_999)
+        told = slow.recv(1 << 16)
+        assert told.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1\r\n" in told
+        room = running.collector.ingest._room
+        until(lambda: room.left == Room().left)
+        assert running.client.get("/healthz").status_code == 200
+
+
+def address_of(running: Served) -> tuple[str, int]:
+    address = running.client.base_url
+    assert address.port is not None
+    return address.host, address.port
+
+
 def test_one_look_at_the_store_answers_all_who_ask_how_it_is(survey: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = list[int]()
     collector = Collector(survey.collection)
@@ -56,6 +77,13 @@ def test_requests_of_one_connection_are_limited(survey: Served) -> None:
     survey.collector.ingest._rate = Rate(0, at_once=2)
     codes = [survey.post(line_of(survey.collection)).status_code for _ in range(3)]
     assert codes == [200, 200, 429]
+
+
+def test_plain_forms_of_one_connection_are_limited_too(tmp_path: Path) -> None:
+    with served(collection_in(tmp_path, "own_die = true\n" + SURVEY)) as running:
+        running.collector.ingest._rate = Rate(0, at_once=1)
+        codes = [running.client.post("/v1/exams/form", content=b"").status_code for _ in range(2)]
+        assert codes == [422, 429]
 
 
 def test_a_full_queue_and_a_store_that_is_gone_are_503_and_it_goes_on_by_itself(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_cookies_are_for_tls_only_where_there_is_tls(tmp_path: Path) -> None:
         assert "secure" in _entered(running).headers["set-cookie"].lower()
 
 
-@pytest.mark.parametrize("origin", ["", "null", "https://evil.example", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["", "null", "https://evil.example", "http://127.0.0.1:1", "http://["])
 def test_forms_of_other_sites_are_refused(survey: Served, origin: str) -> None:
     _entered(survey)
     for path in ("/admin/close", "/admin/logout", "/admin/login", "/admin/enter"):

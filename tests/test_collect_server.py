@@ -88,7 +88,7 @@ def test_a_token_lets_one_person_answer_once(tmp_path: Path) -> None:
         (lambda content: content | {"time": 1}, "malformed", "it has fields"),
         (lambda content: content | {"answers": {}}, "malformed", "allowed: all of cheated, often, age, region"),
         (lambda content: content | {"answers": answers(cheated="Yes")}, "malformed", "answer 'cheated' is 'Yes'"),
-        (lambda content: content | {"answers": answers(cheated=None)}, "malformed", "answer 'cheated' is None"),
+        (lambda content: content | {"answers": answers(cheated=None)}, "malformed", "is None; allowed: 'no', 'yes'"),
         (lambda content: content | {"answers": answers(age=15)}, "malformed", "a whole number, 16 to 105"),
         (lambda content: content | {"answers": answers(age=True)}, "malformed", "a whole number, 16 to 105"),
         (lambda content: content | {"answers": answers(age=34.0)}, "malformed", "a whole number, 16 to 105"),
@@ -109,6 +109,19 @@ def test_bad_lines_are_refused_one_by_one(survey: Served, change: Any, reason: s
 def test_what_is_no_json_is_refused(survey: Served, text: bytes) -> None:
     size = survey.collection.form.length
     assert survey.verdicts(text.ljust(size - 1) + b"\n") == "R"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"\xff", "no UTF-8"),
+        (b'{"a":NaN}', "NaN is none of its numbers"),
+        (b'{"id":"","id":""}', "a field appears twice"),
+    ],
+)
+def test_what_is_no_json_is_told_why(survey: Served, text: bytes, why: str) -> None:
+    told = survey.post(text.ljust(survey.collection.form.length - 1) + b"\n").json()
+    assert told["refused"][0]["what"] == f"it is not JSON ({why})."
 
 
 ANYTHING = st.recursive(
@@ -324,6 +337,22 @@ def test_bad_reports_of_devices_are_refused_by_their_lines(devices: Served) -> N
     told = devices.post(devices.collection.devices.write("features", lines)).json()
     assert told["verdicts"] == "TRRRKR"
     assert [refused["reason"] for refused in told["refused"]] == ["another channel", *["malformed"] * 3]
+
+
+def test_more_reports_than_a_body_can_have_ids_are_not_read(devices: Served, tmp_path: Path) -> None:
+    """A few bytes of Parquet hold millions of the same report, and a body has room for millions of lines that are none.
+
+    Each would keep the server from everybody else for as long as it takes to read them.
+    """
+    crashed = devices.collection.campaign.by_name["crashed"].channel
+    assert isinstance(crashed, FiniteChannel)
+    write_reports(tmp_path / "same.parquet", ["once"] * 5000, channel=crashed, ids=["ab" * 16] * 5000)
+    packed = (tmp_path / "same.parquet").read_bytes()
+    body = devices.collection.devices.write("crashed", ["1"] * 100_001)
+    for large, n, most in ((packed, 5000, len(packed) // 16), (body, 100_001, len(body) // 16)):
+        answer = devices.post(large)
+        assert answer.status_code == 422
+        assert f"the body holds {n:,} reports; allowed: {min(most, 100_000):,}" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"PAR1" + bytes(100), b'{"askance":"reports/1"}\n'.ljust(4096)])

@@ -339,9 +339,10 @@ def test_backups_while_answers_come_in_are_whole_and_are_restored_anywhere(
             more = len(acknowledged) + 20
             until(partial(has_grown, acknowledged, more))
             before = set(acknowledged)
-            store.backup(tmp_path / f"{number}.backup")
+            n = store.backup(tmp_path / f"{number}.backup")
             with open_store(tmp_path / f"{number}.backup") as backup:
                 assert before <= set(assert_sound(backup))
+                assert backup.count() == n, "how many are in it, whatever came since"
         done.set()
         people.join()
         store.backup(tmp_path / "last.backup")

@@ -56,9 +56,7 @@ class AnswerReader:
 
     def read(self, value: Any) -> IntArray | None:
         """What an answer adds to the tally, None where nothing is tallied; ValueError says what is allowed."""
-        if value is None:
-            if not self.question.may_decline:
-                raise ValueError("an answer")
+        if value is None and self.question.may_decline:
             return None
         if self._text is not None:
             code: int = self._text.read(value)

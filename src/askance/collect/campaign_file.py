@@ -141,8 +141,8 @@ def _languages(table: TomlTable) -> tuple[str, ...]:
 def _texts(table: TomlTable, key: str, languages: Sequence[str]) -> Texts:
     """A text in all languages: one text where there is one language, a table of texts by their codes otherwise."""
     content = table.content.get(key)
-    if isinstance(content, str) and len(languages) == 1:
-        return {languages[0]: content}
+    if len(languages) == 1 and not isinstance(content, dict):
+        return {languages[0]: table.read(key, str)}
     if isinstance(content, str):
         example = ", ".join(f'{code} = "…"' for code in languages)
         table.refuse(key, "it is one text", f"one in each of {', '.join(languages)}", f"Write {{{example}}}.")

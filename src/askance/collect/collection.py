@@ -117,7 +117,9 @@ class Collection:
         if self.campaign.access == "open":
             raise InputError(
                 f"{self.campaign.name!r} is open to everybody with the link; it has no tokens.",
-                remedy='Write [access] and kind = "tokens" into the campaign file first.',
+                remedy="Devices need none."
+                if self.campaign.kind == "devices"
+                else 'Write [access] and kind = "tokens" into the campaign file first.',
             )
         tokens = new_tokens(count)
         self.admit(store, tokens)

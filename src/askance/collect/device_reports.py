@@ -27,6 +27,8 @@ from askance.formats.reports import without_impossible
 _STEP = 1024
 _DIGITS = np.zeros(256, dtype=bool)
 _DIGITS[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = True
+# In one body: a few bytes of Parquet, or short lines that are none, would keep the server busy for minutes.
+_MOST_REPORTS = 100_000
 # Bodies of at most so many bytes are read line by line.
 _SHORT = 4096
 _ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
@@ -134,7 +136,7 @@ class DeviceReports:
 
         Raises:
             FormatError: it is no file of reports, or one of another channel.
-            InputError: it is too short.
+            InputError: it is too short, or holds more reports than it can have ids.
         """
         chosen = self._chosen(body)
         if (few := self._few(body, chosen, window)) is not None:
@@ -152,13 +154,18 @@ class DeviceReports:
                 f"the body has {len(body):,} bytes; allowed: {self.least_bytes:,} at least.",
                 remedy="Fill it up with blanks after the last line.",
             )
+        if kind == "lines":
+            _require_few(body.count(b"\n") - 1, body)
         blocks = (
             read_lines(file, refusals, chosen.schema, compiled_from=0)
             if kind == "lines"
             else read_parquet(file, refusals, chosen.schema)
         )
         outcome: dict[int, Entry | Refusal] = {}
+        n = 0
         for block in blocks:
+            n += len(block.places)
+            _require_few(block.extent.rows if block.extent else n, body)
             if len(block.places):
                 self._take(block, refusals, chosen, window, outcome)
         outcome.update(refusals.by_place)
@@ -203,6 +210,16 @@ class DeviceReports:
         question = next(q for q in self._questions if q.schema.tag == tag)
         columns = {name: text.gather([text.read(fields[name])]) for name, text in question.texts.items()}
         return question.sums(columns, 1)[0]
+
+
+def _require_few(n: int, body: bytes) -> None:
+    """Refuse more reports than are read at once, or than a body can have random ids, which nothing packs."""
+    most = min(_MOST_REPORTS, len(body) // ID_BYTES)
+    if n > most:
+        raise InputError(
+            f"the body holds {n:,} reports; allowed: {most:,}, for each has {ID_BYTES} random bytes.",
+            remedy=f"Draw ids at random, and send at most {_MOST_REPORTS:,} reports at a time.",
+        )
 
 
 def _with_id(ids: Ids | None, n: int) -> AnyArray:

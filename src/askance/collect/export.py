@@ -102,16 +102,21 @@ def export(
     return _reports(campaign, asked, store, target, split, window), names
 
 
+def require_windows(campaign: Campaign, window: int, argument: str = "window") -> None:
+    """Refuse a window of a campaign that has none: all answers to a survey are of window 0."""
+    if campaign.kind != "devices":
+        raise InputError(
+            f"is {window}, and a campaign of kind {campaign.kind!r} has no windows",
+            argument=argument,
+            remedy="Leave it out.",
+        )
+
+
 def _require_window(campaign: Campaign, store: Store, window: int | None) -> None:
     """Refuse a window of which nothing is there, and any where a campaign has none."""
     if window is None:
         return
-    if campaign.kind != "devices":
-        raise InputError(
-            f"is {window}, and a campaign of kind {campaign.kind!r} has no windows",
-            argument="window",
-            remedy="Leave it out.",
-        )
+    require_windows(campaign, window)
     there = sorted({number for _, number in store.tallies()})
     if window not in there:
         raise InputError(

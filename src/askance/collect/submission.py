@@ -245,7 +245,7 @@ def _object_of(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _RefusedError("malformed", "it is not JSON (nested without end).") from None
     except ValueError as error:  # not UTF-8, or not JSON
-        what = getattr(error, "msg", "no UTF-8")
+        what = "no UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "msg", error)
         raise _RefusedError("malformed", f"it is not JSON ({what}).") from None
     if not isinstance(content, dict):
         raise _RefusedError("malformed", f"it is {shown(content)}; allowed: an object.")

@@ -120,7 +120,8 @@ class TomlTable:
             if default is not _REQUIRED:
                 return default
             with self.file.at(*(self.keys or (key,))):
-                raise InputError(f"{key!r} is missing.", remedy=f"Add {key} = {_NAMES[kind]}.")
+                what = f"[{'.'.join((*self.keys, key))}]" if kind is dict else f"{key} = {_NAMES[kind]}"
+                raise InputError(f"{key!r} is missing.", remedy=f"Add {what}.")
         value = self.content[key]
         fits = isinstance(value, (int, float) if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind is not bool):

@@ -10,7 +10,7 @@ from askance.cli.shared.options import FILE, JSON, JSON_SUMMARY, Read, WholeNumb
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
 from askance.cli.shared.write_guards import OutputFile
-from askance.errors import AskanceError, InputError
+from askance.errors import InputError
 
 _BACKUP = OutputFile("backup", unless="two backups of different moments are both worth keeping")
 _ID = Read(lambda text: _id(text), "32 digits 0-9, a-f", "It is the receipt that the page shows.")
@@ -35,9 +35,8 @@ def backup_command(campaign: Path, output: Path, store: str | None) -> None:
     """
     collection = collection_of(campaign, store)
     with progress("copying"), collection.opened() as opened:
-        opened.backup(output)
-        n = opened.count()
-    show(Card(f"backup written to {output}", [("answers", f"{n:,}, or more")], {"answers": n, "output": str(output)}))
+        n = opened.backup(output)
+    show(Card(f"backup written to {output}", [("answers", f"{n:,}")], {"answers": n, "output": str(output)}))
 
 
 @command(
@@ -55,10 +54,7 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
 
     collection = collection_of(campaign, store)
     with progress("copying"):
-        try:
-            restore(source, collection.address, collection.campaign.fingerprint.encode())
-        except AskanceError as error:
-            raise (error if str(source) in error.message else error.at(str(source))) from None
+        restore(source, collection.address, collection.campaign.fingerprint.encode())
         with collection.opened() as opened:
             n = opened.count()
     show(Card(f"restored to {collection.place}", [("answers", f"{n:,}")], {"answers": n, "store": collection.place}))
@@ -99,10 +95,13 @@ def close_command(campaign: Path, store: str | None) -> None:
 def delete_command(campaign: Path, ids: tuple[bytes, ...], before_window: int | None, store: str | None) -> None:
     """Delete answers to CAMPAIGN; tallies follow in the same moment. Tokens that were spent stay so."""
     from askance.collect.collection import withdrawn_from
+    from askance.collect.export import require_windows
 
     if not ids and before_window is None:
         raise InputError("nothing is said to be deleted.", remedy="Give --id or --before-window.")
     collection = collection_of(campaign, store)
+    if before_window is not None:
+        require_windows(collection.campaign, before_window, "before_window")
     with progress("deleting"), collection.opened() as opened:
         if before_window is None:
             deleted = collection.withdraw(opened, ids)

@@ -12,14 +12,23 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from askance.collect.server.http_wrapper import HttpWrapper
-from askance.collect.server.limits import BodyTooLargeError
-from askance.collect.server.replies import failure
+from askance.collect.server.limits import BodyTooLargeError, TooOftenError
+from askance.collect.server.replies import busy, failure
+from askance.collect.store import BusyError
 
 _LOG = logging.getLogger("uvicorn.error")
 
 
 async def _too_large(request: Request, error: Exception) -> Response:
     return failure(413, "the body is too large. Send fewer lines at a time.")
+
+
+async def _too_often(request: Request, error: Exception) -> Response:
+    return failure(429, "that is too often.", **{"Retry-After": "1"})
+
+
+async def _not_now(request: Request, error: Exception) -> Response:
+    return busy(1, f"{error} Nothing of this was stored.")
 
 
 async def _gone(request: Request, error: Exception) -> Response:
@@ -31,7 +40,13 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 
 
 #: Answers by errors, for the application. Nobody hears the one to whoever went away while sending.
-ANSWERS: Mapping[Any, Any] = {BodyTooLargeError: _too_large, ClientDisconnect: _gone, Exception: _unexpected}
+ANSWERS: Mapping[Any, Any] = {
+    BodyTooLargeError: _too_large,
+    TooOftenError: _too_often,
+    BusyError: _not_now,
+    ClientDisconnect: _gone,
+    Exception: _unexpected,
+}
 
 
 class LoggedWithoutMessage(HttpWrapper):

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from askance.collect.collection import Collection
 from askance.collect.device_page import question_of
 from askance.collect.queue import Queue
-from askance.collect.server.limits import BodyTooLargeError, Rate, Room, body_of, connection_of
+from askance.collect.server.limits import BodyTooLargeError, Rate, Room, TooOftenError, body_of, connection_of
 from askance.collect.server.replies import busy, failure, reply
 from askance.collect.store import BusyError, Entry, Verdict, Writer
 from askance.collect.submission import Refusal
@@ -50,16 +50,18 @@ class Ingest:
         counting = collection.campaign.counting
         self.queue = None if counting is None else Queue(counting)
 
+    def limit(self, request: Request) -> None:
+        """Refuse a connection that sends too often."""
+        if not self._rate.allows(connection_of(request)):
+            raise TooOftenError
+
     async def answer(self, request: Request) -> Response:
         """POST /v1/{campaign}/reports."""
-        if not self._rate.allows(connection_of(request)):
-            return failure(429, "that is too often.", **{"Retry-After": "1"})
+        self.limit(request)
         if request.headers.get("content-encoding", "identity") != "identity":
             return failure(415, "bodies are taken as they are, for packed ones have lengths that tell.")
         try:
             body = await body_of(request, room=self._room)
-        except BusyError:
-            return busy(RETRY_BUSY, "too much is being sent at once; nothing of this was stored.")
         except BodyTooLargeError:
             return failure(413, "the body is too large; allowed: 8 MiB. Send fewer lines at a time.")
         try:
@@ -95,8 +97,7 @@ class Ingest:
         queue, form = self.queue, self._collection.form
         if queue is None:
             return failure(404, "nothing is counted here.")
-        if not self._rate.allows(connection_of(request)):
-            return failure(429, "that is too often.", **{"Retry-After": "1"})
+        self.limit(request)
         try:
             (line, *_) = form.lines(await body_of(request, form.length))
         except (BodyTooLargeError, InputError) as error:

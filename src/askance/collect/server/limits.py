@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -14,12 +15,18 @@ from askance.collect.store import BusyError
 MOST_BYTES = 8 << 20
 # Of a body that is taken whatever else is being sent, and of all bodies that are being sent beyond that.
 _SMALL_BYTES, _ROOM_BYTES = 64 << 10, 256 << 20
+# For a whole body: who sends slowly must not hold what others wait for.
+_SECONDS = 120.0
 # Connections that are remembered at once; the one that was quiet for longest is forgotten first.
 _MOST_KEYS = 4096
 
 
 class BodyTooLargeError(Exception):
     """More was sent than is taken at once."""
+
+
+class TooOftenError(Exception):
+    """One connection sends more requests than are taken."""
 
 
 class Room:
@@ -72,24 +79,27 @@ async def body_of(request: Request, most: int = MOST_BYTES, room: Room | None = 
 
     Raises:
         BodyTooLargeError: it is longer than `most`.
-        BusyError: it is not small, and others that are being sent at the same time fill the room.
+        BusyError: it is not small, and others that are being sent at the same time fill the room; or it comes slowly.
     """
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > most:
         raise BodyTooLargeError
     pieces, size, held = [], 0, 0
     try:
-        async for piece in request.stream():
-            size += len(piece)
-            if size > most:
-                raise BodyTooLargeError
-            if room is not None and size > _SMALL_BYTES:
-                if room.left < len(piece):
-                    raise BusyError("too much is being sent.", remedy="Send it again in a second.")
-                room.left -= len(piece)
-                held += len(piece)
-            pieces.append(piece)
+        async with asyncio.timeout(_SECONDS):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > most:
+                    raise BodyTooLargeError
+                if room is not None and size > _SMALL_BYTES:
+                    if room.left < len(piece):
+                        raise BusyError("too much is being sent at once.", remedy="Send it again in a second.")
+                    room.left -= len(piece)
+                    held += len(piece)
+                pieces.append(piece)
         return b"".join(pieces)
+    except TimeoutError:
+        raise BusyError(f"the body took {_SECONDS:g} seconds.", remedy="Send fewer lines at a time.") from None
     finally:
         if room is not None:
             room.left += held

@@ -72,6 +72,7 @@ def _in_language(template: str, language: str, status: int = 200, **content: Any
 
 async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> Response:
     """POST /v1/{campaign}/form: what somebody without a script rolled and chose."""
+    ingest.limit(request)
     form, language = PlainForm(campaign), language_of(campaign, request)
     say = texts_in(language)
     key, receipt, what, status = "refused", "", "", 200

@@ -14,7 +14,7 @@ from askance.collect.store.postgres import PostgresStore
 from askance.collect.store.schema import FINGERPRINT
 from askance.collect.store.sqlite import SqliteStore
 from askance.collect.store.tables import TableStore, copy_rows
-from askance.errors import IncompatibleEvidenceError, InputError
+from askance.errors import AskanceError, IncompatibleEvidenceError, InputError
 from askance.formats.disk import as_path, is_address, opened, regular_target, whole_file
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -51,15 +51,17 @@ def without_password(address: str | os.PathLike[str]) -> str:
     return re.sub(r"([?&]password=)[^&]*", r"\1***", re.sub(r"(://[^:@/]*):.*@", r"\1:***@", shown))
 
 
-def write_backup(store: TableStore, path: str | os.PathLike[str]) -> None:
-    """Copy all of one moment to a SQLite file, row by row in the order of keys; others go on writing meanwhile."""
+def write_backup(store: TableStore, path: str | os.PathLike[str]) -> int:
+    """Copy all of one moment to a SQLite file, row by row in the order of keys; how many entries there were then."""
     folder = regular_target(path).parent
     with _room(folder) as room:
         with SqliteStore.open(room / "copy") as copy:
             copy_rows(store, copy)
+            n = copy.count()
         with whole_file(path) as file, (room / "copy").open("rb") as written:
             os.chmod(file.fileno(), 0o600)
             shutil.copyfileobj(written, file)
+    return n
 
 
 def restore(path: str | os.PathLike[str], address: str | os.PathLike[str], fingerprint: bytes = b"") -> None:
@@ -78,9 +80,22 @@ def restore(path: str | os.PathLike[str], address: str | os.PathLike[str], finge
     with _room(None) as room:
         with opened(source, unpack=False) as backup, (room / "backup").open("xb") as copy:
             shutil.copyfileobj(backup, copy)  # opening it writes beside it, and brings it to the newest version
-        with SqliteStore.open(room / "backup", make=False) as stored:
-            _require_campaign(stored, fingerprint)
-            _fill(address, stored)
+        with _named(source):
+            stored = SqliteStore.open(room / "backup", make=False)
+        with stored:
+            with _named(source):
+                _require_campaign(stored, fingerprint)
+            with _named(without_password(address)):
+                _fill(address, stored)
+
+
+@contextmanager
+def _named(place: object) -> Iterator[None]:
+    """Errors say which of the two they are about."""
+    try:
+        yield
+    except AskanceError as error:
+        raise (error if str(place) in error.message else error.at(str(place))) from None
 
 
 def _require_campaign(backup: TableStore, fingerprint: bytes) -> None:

@@ -58,7 +58,8 @@ class PostgresStore(TableStore):
         except self._psycopg.Error as error:
             reason = (str(error).splitlines() or ["no reason given"])[0]
             raise StoreUnavailableError(
-                f"the store takes nothing now ({reason}).", remedy="See that PostgreSQL runs and has room."
+                f"the store takes nothing now ({reason}).",
+                remedy="See that PostgreSQL runs, has room, and has the schema.",
             ) from None
 
     @contextmanager

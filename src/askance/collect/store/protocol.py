@@ -100,8 +100,8 @@ class Store(Protocol):
     def delete_windows_before(self, window: int) -> int:
         """Delete all entries of earlier windows, and their tallies; how many there were."""
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write all of one moment to a SQLite file, whose bytes depend on what is stored and on nothing else."""
+    def backup(self, path: str | os.PathLike[str]) -> int:
+        """Write all of one moment to a SQLite file, whose bytes depend on what is stored alone; how many entries."""
 
     def tidy(self, *, wait: bool = False) -> bool:
         """Remove what tells in which order entries came, also from the log; called by the writer every so often.

@@ -265,11 +265,11 @@ class TableStore(ABC):
         """How many tokens were issued, and how many are spent."""
         return TokenCount(*self._rows("SELECT COUNT(*), COUNT(NULLIF(spent, 0)) FROM tokens")[0])
 
-    def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write all of one moment to a SQLite file, whose bytes depend on what is stored and on nothing else."""
+    def backup(self, path: str | os.PathLike[str]) -> int:
+        """Write all of one moment to a SQLite file, whose bytes depend on what is stored alone; how many entries."""
         from askance.collect.store.copies import write_backup  # which knows what a SQLite store is
 
-        write_backup(self, path)
+        return write_backup(self, path)
 
 
 def copy_rows(source: TableStore, target: TableStore) -> None:
