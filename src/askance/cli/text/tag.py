@@ -107,7 +107,7 @@ def _tagged(
     from askance.text.io.conllu import ConlluDocument
     from askance.text.io.lines import OpenText
     from askance.text.io.tagged_text import read_sentences, tagged_lines
-    from askance.text.io.text_format import format_within
+    from askance.text.io.text_format import format_within, tool_of_format
 
     if input is None and sys.stdin is None:
         raise InputError("standard input is closed.", remedy="Name a file of text.")
@@ -118,10 +118,10 @@ def _tagged(
         return document.tagged(tagger.predict_codes(document.corpus), tagger.tagset)
     corpus = read_sentences(text, format=read)
     tagged = corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset)
-    if written in _TOOLS:
+    if tool := tool_of_format(written):
         if outside is not None:
             one_of(outside, tagger.tagset, "outside")
-        return annotation_lines(tagged, written, outside=outside)
+        return annotation_lines(tagged, tool, outside=outside)
     return tagged_lines(tagged, written)
 
 
