@@ -11,7 +11,7 @@ import pytest
 
 from askance import Enumerated, RandomizedResponse, Share, Tally, asymptotics, estimate, plan, save
 
-from .test_cli import assert_one_line, call, parsed
+from .test_cli import assert_one_line, call, parsed, spawn_module
 
 SHARES = ("--share", "no=0.6", "--share", "maybe=0.3", "--share", "yes=0.1")
 GOAL = ("--privacy-level", "1", "--respondents", "900")
@@ -160,6 +160,11 @@ def test_refusals_speak_of_flags(arguments: tuple[str, ...], words: tuple[str, .
     assert_one_line(outcome, words)
     for python in ("privacy_level", "standard_error", "interval_width", "Share(", "effect=", "method="):
         assert python not in outcome.err
+
+
+def test_python_m_askance_speaks_of_the_same_flags() -> None:
+    arguments = ("plan", *_OF_SURVEY, "--respondents", "9", "--coefficient", "age")
+    assert_one_line(spawn_module(*arguments), ("give --share",))
 
 
 def test_names_of_parameters_are_not_translated() -> None:

@@ -370,6 +370,16 @@ def test_a_sheet_without_a_rest_says_what_that_means() -> None:
     assert "note" not in call("questions", "text.txt", "--tags", "D,N", "--rest", "other", "-o", "rest.csv").out
 
 
+def test_text_that_nobody_split_into_words_is_told() -> None:
+    Path("plain.txt").write_text("Frau Weber sagte: „Ja.“\nEs regnet.\nWer kommt\n", encoding="utf-8")
+    note = "note: a sign such as the last of '„Ja.“' is part of its word"
+    assert note in call("questions", "plain.txt", "--tags", "D,N", "--rest", "other", "-o", "sheet.csv").out
+    assert call("collect", "new", "counting", "--text", "plain.txt", "-o", "campaign.toml").code == 0
+    found = call("collect", "check", "campaign.toml").out
+    assert note in found
+    assert "each counted once" in found
+
+
 def test_the_command_adds_a_rest_and_leaves_out_copies() -> None:
     path = filled("1,[[ a b c ]],1,1,ann,", "2,[[ a b c ]],1,0,ann,")
     Path("copy.csv").write_bytes(path.read_bytes())

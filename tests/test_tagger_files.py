@@ -191,6 +191,16 @@ def test_the_name_of_the_output_tells_its_format(folder: Path) -> None:
         assert not (folder / name).exists()
 
 
+def test_words_without_a_name_get_no_span(folder: Path) -> None:
+    done("train", "regions.jsonl", "-o", "model")
+    (folder / "in.txt").write_text("the dog sits\n", encoding="utf-8")
+    told = ("tag", "model", "in.txt", "--to", "doccano")
+    assert json.loads(call(*told).out)["label"] == [[0, 3, "DT"], [4, 7, "NN"], [8, 12, "VB"]]
+    assert json.loads(call(*told, "--outside", "DT").out)["label"] == [[4, 7, "NN"], [8, 12, "VB"]]
+    assert_one_line(call(*told, "--outside", "O"), ("--outside is 'O'; allowed: DT, NN, VB",))
+    assert_one_line(call("tag", "model", "in.txt", "--outside", "DT"), ("--outside is given, and the output is tsv",))
+
+
 def test_bad_lines_are_counted_or_refused(folder: Path) -> None:
     bad = '{"id": "x", "tokens": ["the", "dog"], "regions": [{"start": 0, "end": 2, "counts": {"NN": 3}}]}\n'
     with (folder / "regions.jsonl").open("a", encoding="utf-8") as file:

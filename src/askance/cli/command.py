@@ -44,10 +44,14 @@ START = {
         "askance collect new survey -o campaign.toml",
     ),
     "answers in a table": (
-        'askance fit survey.csv --formula "said ~ age" --design forced-response --truth 2/3 --yes 1/6',
+        "askance example survey",
+        'askance fit answers.csv --formula "said ~ year" --design forced-response --truth 2/3 --yes 1/6',
     ),
     "numbers from devices": ("askance collect new devices -o campaign.toml", "askance randomize --help"),
-    "tags from annotators": ("askance questions text.txt --tags NOUN,VERB --rest other -o sheet.csv",),
+    "tags from annotators": (
+        "askance questions text.txt --tags NOUN,VERB --rest other -o sheet.csv",
+        "askance collect new counting --text text.txt -o campaign.toml",
+    ),
     "how private a design is": ("askance certify warner --question 1/6",),
 }
 

@@ -30,10 +30,14 @@ def check_command(campaign: Path) -> None:
     """
     from askance.collect.campaign_file import read_campaign
     from askance.collect.check import check
+    from askance.text.sheets.questions import note_on_signs
 
     with progress("checking"):
         checked = check(read_campaign(campaign))
-    show(_card(checked), below=["for example, one of them sends", checked.payload])
+    counted = checked.campaign.counting
+    note = None if counted is None else note_on_signs(counted.sentences)
+    notes = [] if note is None else [f"note: {note}"]
+    show(_card(checked), below=["for example, one of them sends", checked.payload, *notes])
 
 
 def _card(checked: Check) -> Card:
@@ -48,7 +52,7 @@ def _card(checked: Check) -> Card:
             if counted is None
             else [
                 ("counted", f"{', '.join(counted.tags)}; {_others(counted.rest)}"),
-                ("stretches", f"{len(counted.stretches):,}, each counted {counted.times} times"),
+                ("stretches", f"{len(counted.stretches):,}, each counted {_times(counted.times)}"),
             ]
         ),
         ("access", campaign.access),
@@ -66,6 +70,10 @@ def _card(checked: Check) -> Card:
     columns = ("question", "level", "learned", "standard error", "asked openly")
     others = [Card("questions", lines, {}, columns)] if lines else []
     return Card(f"campaign {campaign.name}", rows, checked.to_json(), others=others)
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _others(rest: str) -> str:

@@ -47,7 +47,8 @@ def flags_of(command: click.Command, path: str = "") -> dict[str, str]:
     flags = {str(param.name): flag_of(param) for param in command.params if isinstance(param, click.Option)}
     others = {name: flag for name, flag in _FLAGS.items() if flag in flags.values()}
     others |= {name.removeprefix(OF_DESIGN): flag for name, flag in flags.items() if name.startswith(OF_DESIGN)}
-    return others | flags | _OF_COMMANDS.get(path.partition(" ")[2], {})
+    own = " ".join(path.split()[-2:])  # `askance plan survey` may be `python -m askance plan survey`
+    return others | flags | _OF_COMMANDS.get(own, {})
 
 
 def in_flags(error: _Error, flags: Mapping[str, str]) -> _Error:

@@ -90,6 +90,7 @@ def _ask(files: tuple[Path, ...], output: Path, flags: dict[str, Any]) -> None:
     from askance.text.corpus.corpus import Corpus
     from askance.text.io.tagged_text import read_sentences
     from askance.text.sheets.question_sheet import checked_name, write_sheet
+    from askance.text.sheets.questions import note_on_signs
 
     tables = [path for path in files if path.suffix.lower() == ".csv"]
     if tables:
@@ -127,7 +128,8 @@ def _ask(files: tuple[Path, ...], output: Path, flags: dict[str, Any]) -> None:
         "twice": twice,
         "output": [str(path) for path in written],
     }
-    below = [f"note: {_WITHOUT_REST}"] if tags and rest is None else []
+    notes = [note_on_signs(corpus.sentences()), _WITHOUT_REST if tags and rest is None else None]
+    below = [f"note: {note}" for note in notes if note is not None]
     show(Card(f"questions written to {', '.join(map(str, written))}", rows, content), below=below)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance._checks import one_of
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, Choice, option
 from askance.cli.shared.printing import print_file
@@ -59,9 +60,17 @@ _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
     Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
     name="kind",
 )
+@option("--outside TAG", "for an annotation tool: words with this tag get no span  [default: O beside B-… and I-…]")
 @option("--json", "print one JSON object a sentence, as --to jsonl", name="as_json")
 def tag_command(
-    model: Path, input: Path | None, kind: str | None, output: Path | None, target: TextFormat | None, as_json: bool
+    model: Path,
+    input: Path | None,
+    kind: str | None,
+    output: Path | None,
+    target: TextFormat | None,
+    *,
+    outside: str | None,
+    as_json: bool,
 ) -> None:
     """Tag the sentences of INPUT (or of standard input) with MODEL, a file of `askance train`.
 
@@ -75,10 +84,14 @@ def tag_command(
     if as_json and target not in (None, "jsonl"):
         raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
     written = _written_format(output, target or ("jsonl" if as_json else None))
+    if outside is not None and written not in _TOOLS:
+        raise InputError(
+            f"--outside is given, and the output is {written}.", remedy="Leave it out, or write --to doccano."
+        )
     with working(f"reading {model}") as doing:
         tagger = CountTagger.load(model)
         doing("tagging sentences")
-        text = "".join(_tagged(tagger, input, kind, written))
+        text = "".join(_tagged(tagger, input, kind, written, outside))
         if output is not None:
             with line_writer(output) as file:
                 file.write(text.encode("utf-8"))
@@ -86,12 +99,15 @@ def tag_command(
         print_file(text)
 
 
-def _tagged(tagger: CountTagger, input: Path | None, kind: str | None, written: TextFormat) -> Iterator[str]:
+def _tagged(
+    tagger: CountTagger, input: Path | None, kind: str | None, written: TextFormat, outside: str | None
+) -> Iterator[str]:
     """The text of the output."""
+    from askance.text.io.annotation_tools import annotation_lines
     from askance.text.io.conllu import ConlluDocument
     from askance.text.io.lines import OpenText
     from askance.text.io.tagged_text import read_sentences, tagged_lines
-    from askance.text.io.text_format import format_within
+    from askance.text.io.text_format import format_within, tool_of_format
 
     if input is None and sys.stdin is None:
         raise InputError("standard input is closed.", remedy="Name a file of text.")
@@ -101,7 +117,12 @@ def _tagged(tagger: CountTagger, input: Path | None, kind: str | None, written: 
         document = ConlluDocument.read(text)
         return document.tagged(tagger.predict_codes(document.corpus), tagger.tagset)
     corpus = read_sentences(text, format=read)
-    return tagged_lines(corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset), written)
+    tagged = corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset)
+    if tool := tool_of_format(written):
+        if outside is not None:
+            one_of(outside, tagger.tagset, "outside")
+        return annotation_lines(tagged, tool, outside=outside)
+    return tagged_lines(tagged, written)
 
 
 def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat:

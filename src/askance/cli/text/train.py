@@ -121,7 +121,7 @@ _CLASSES = Read(
 )
 @option("--l2 λ", "strength of the penalty λ/2 ‖θ‖² on scores, above 0  [default: 0.3 to 1]", NUMBER)
 @option(
-    "--l1 μ", "strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0", NUMBER, default=0.0
+    "--l1 μ", "strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0", NUMBER, default=0
 )
 @ENGINE_OPTION
 def train_command(regions: tuple[Path | str, ...], output: Path, dev: Path | None, **flags: Any) -> None:

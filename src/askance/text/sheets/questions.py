@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Sentences whose probabilities are held at a time.
 _SENTENCES = 4096
+_UNSPLIT = "a sign such as the last of {!r} is part of its word; put a blank before it where it has a tag of its own"
 
 
 class Stretch(NamedTuple):
@@ -110,6 +112,18 @@ def next_stretches(
         doubtful.append((float(doubt[start]), Stretch(sentence, start, start + length)))
     doubtful.sort(key=lambda entry: -entry[0])  # stable: of equal doubts the first of the text comes first
     return [stretch for _, stretch in doubtful[:most]]
+
+
+def note_on_signs(sentences: Iterable[Sequence[str]]) -> str | None:
+    """What to know of text that no program has split into words; None of text where most last words end in no sign.
+
+    >>> note_on_signs([["it", "rains."], ["it", "pours", "."]])
+    "a sign such as the last of 'rains.' is part of its word; put a blank before it where it has a tag of its own"
+    >>> note_on_signs([["it", "rains", "."], ["Mr.", "Lee", "left"]])
+    """
+    last = [words[-1] for words in sentences if words]
+    signed = [word for word in last if unicodedata.category(word[-1])[0] == "P" and any(map(str.isalnum, word))]
+    return _UNSPLIT.format(signed[0]) if 2 * len(signed) >= len(last) > 0 else None
 
 
 def _left(corpus: Corpus, without: Iterable[int]) -> IntArray:
