@@ -16,6 +16,7 @@ from askance import (
     Coarsened,
     Direct,
     Enumerated,
+    ForcedResponse,
     MatrixChannel,
     RandomizedResponse,
     Tally,
@@ -24,6 +25,7 @@ from askance import (
     build_channel,
     certify,
     estimate,
+    regress,
 )
 from askance._checks import as_column, as_fraction, is_missing, shown
 from askance.channels.thresholds import apportion
@@ -343,3 +345,22 @@ def test_labels_given_as_a_set_of_labels_are_kept() -> None:
     assert Categories.of(labels) is labels
     assert labels.shown() == "['a', 'b']"
     assert Categories(3).shown() == "3 codes"
+
+
+def test_numbers_that_are_written_as_texts_are_doubted() -> None:
+    """As a table is left behind whose first lines were no data: every age would be a category of its own."""
+    rng = np.random.default_rng(3)
+    said = np.array(["no", "yes"])[rng.integers(0, 2, 900)]
+    age = rng.integers(20, 60, 900)
+    design = ForcedResponse("2/3", "1/6")
+    with pytest.warns(AskanceWarning, match="'age' holds numbers written as texts, and each of the 40 is a category"):
+        regress("said ~ age", {"said": said, "age": age.astype(str)}, design, method="marginal")
+    for formula, column in (
+        ("said ~ age", age),
+        ("said ~ age", (age // 10).astype(str)),
+        ("said ~ C(age)", age.astype(str)),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            regress(formula, {"said": said, "age": column}, design, method="marginal")
+        assert not [one for one in caught if "written as texts" in str(one.message)]

@@ -63,6 +63,8 @@ def examine_counts(
             _refuse(name, kinds[name], counts(name), on_purpose=all(map(_means_labels, uses)))
         if is_factor:
             doubts += _doubts(name, counts(name))
+        if kinds[name] == "text" and not all(map(_means_labels, uses)):
+            doubts += _numbers_as_texts(name, counts(name))
     return doubts
 
 
@@ -95,6 +97,16 @@ def _doubts(name: str, counts: Counter[Any]) -> Iterator[str]:
             f"column {name!r} holds levels that differ in capitals, or the form of a letter, only: "
             f"{'; '.join(pairs[:4])}{' and others' if len(pairs) > 4 else ''}. They are taken as different "
             "categories: write them alike if they mean the same"
+        )
+
+
+def _numbers_as_texts(name: str, counts: Counter[Any]) -> Iterator[str]:
+    """As exports with several header lines leave them behind, once these are cut off."""
+    if len(counts) > _FEW and all(_number(level) is not None for level in counts):
+        written = name if name.isidentifier() else f"`{name}`"
+        yield (
+            f"column {name!r} holds numbers written as texts, and each of the {len(counts)} is a category of its own. "
+            f"Convert the column to numbers for a slope, or write C({written}) if that is meant"
         )
 
 
