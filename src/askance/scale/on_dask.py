@@ -41,7 +41,7 @@ class Dask(Sender):
     """
 
     def __init__(self, client: Client | str | None = None) -> None:
-        distributed = _imported()
+        distributed = shipping.imported("distributed", "Dask")
         self._own = client is None or isinstance(client, str)
         if client is None:
             client = distributed.Client(local_cluster())
@@ -68,11 +68,11 @@ class Dask(Sender):
 
     def _held(self, parts: Sequence[Any], sent: bytes) -> Any:
         """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
-        return self.client.map(_load, parts, sent=self._sent(sent), pure=False)
+        return self.client.map(shipping.load, parts, sent=self._sent(sent), pure=False)
 
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
         # All tasks of a pass in one message: the scheduler takes half the time that it takes for as many messages.
-        results = self.client.map(_run, parts, sent=self._sent(work), pure=False)
+        results = self.client.map(shipping.run, parts, work=self._sent(work), pure=False)
         while len(results) > 1:
             groups = (results[start : start + _MERGED] for start in range(0, len(results), _MERGED))
             results = [self.client.submit(shipping.put_together, merge, *group, pure=False) for group in groups]
@@ -94,29 +94,13 @@ class Dask(Sender):
             own.close()
 
 
-def _run(part: Any, sent: bytes) -> bytes:
-    return shipping.run(sent, part)
-
-
-def _load(part: Any, sent: bytes) -> Any:
-    return shipping.load(sent, part)
-
-
-def _imported() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise InputError("Dask is not installed.", remedy="Install it: pip install 'askance[dask]'.") from None
-    return distributed
-
-
 def local_cluster(workers: int | None = None, **options: Any) -> Any:
     """Processes of one thread each, one for every core, with an allocator that keeps its memory; options are those of
     `distributed.LocalCluster`.
     """
     import dask
 
-    distributed = _imported()
+    distributed = shipping.imported("distributed", "Dask")
     settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in _ALLOCATOR.items()}
     with dask.config.set(settings | _QUIET):
         return distributed.LocalCluster(
