@@ -37,7 +37,7 @@ class Dask(Sender):
 
     Args:
         client: a `distributed.Client`, or the address of a scheduler ("tcp://host:8786"); None: a cluster of local
-            processes is started, one for every core.
+            processes is started, one for every core that has 2 GB of memory.
     """
 
     def __init__(self, client: Client | str | None = None) -> None:
@@ -95,16 +95,18 @@ class Dask(Sender):
 
 
 def local_cluster(workers: int | None = None, **options: Any) -> Any:
-    """Processes of one thread each, one for every core, with an allocator that keeps its memory; options are those of
-    `distributed.LocalCluster`.
+    """Processes of one thread each, one for every core with enough memory, and an allocator that keeps its memory;
+    options are those of `distributed.LocalCluster`.
     """
     import dask
 
     distributed = shipping.imported("distributed", "Dask")
+    if workers is None:
+        workers = max(1, min(processors(), distributed.system.MEMORY_LIMIT // _LEAST_MEMORY))
     settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in _ALLOCATOR.items()}
     with dask.config.set(settings | _QUIET):
         return distributed.LocalCluster(
-            n_workers=processors() if workers is None else workers,
+            n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",
