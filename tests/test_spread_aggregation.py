@@ -88,6 +88,8 @@ def test_ids_are_compared_part_by_part(tmp_path: Path) -> None:
     write_reports(other, SAID[2000:], channel=CHANNEL, ids=ids[2000:])
     with pytest.raises(InputError, match="several files have ids"):
         aggregate([one, other], engine=Here())
+    flags = ("-o", str(tmp_path / "no.state"), "--engine", "here")
+    assert_one_line(call("aggregate", str(one), str(other), *flags), ("Leave --engine out", "see --split."))
     assert state_of(aggregate(one, engine=Here()), tmp_path) == state_of(aggregate(one), tmp_path)
     from askance.formats.report_ids import Ids
 
