@@ -130,6 +130,22 @@ def test_workers_that_would_be_slow_are_told(engine: Dask) -> None:
         pytest.warns(AskanceWarning, match="a worker has 700 MB"),
     ):
         Dask(client)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as nobody,
+        Client(nobody) as client,
+        pytest.warns(AskanceWarning, match="there is no worker, and work waits until one comes"),
+    ):
+        Dask(client)
     with pytest.raises(InputError, match=r"distributed\.Client"):
         Dask(3)
     assert os.getpid() not in engine.client.run(os.getpid).values()
+
+
+def test_workers_without_askance_are_refused_before_any_work(engine: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askance.scale.on_dask._facts", _nothing_to_import)
+    with pytest.raises(InputError, match=r"\d of \d workers of Dask cannot run this askance .*No module.* Install"):
+        Dask(engine.client)
+
+
+def _nothing_to_import() -> None:
+    raise ModuleNotFoundError("No module named 'askance'")

@@ -124,19 +124,24 @@ def _facts() -> tuple[str, str]:
 
 
 def _warn_of_workers(client: Any) -> None:
-    """Say what makes workers slow, or their last digits differ."""
+    """Refuse workers without askance, and say what makes them slow, or their last digits differ."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads = {info["nthreads"] for info in workers}
     memory = [limit for info in workers if (limit := info["memory_limit"])]
-    facts = list(client.run(_facts).values())
+    facts = list(client.run(_facts, on_error="return").values())
+    if errors := [fact for fact in facts if isinstance(fact, BaseException)]:
+        raise InputError(
+            f"{len(errors)} of {len(facts)} workers of Dask cannot run this askance ({errors[0]}).",
+            remedy="Install the same version everywhere, and restart the workers.",
+        )
+    if not facts:
+        _warn("there is no worker, and work waits until one comes", f"dask worker {client.scheduler.address}")
     if threads - {1}:
         _warn(f"workers have {max(threads)} threads, which wait for each other", "dask worker --nthreads 1")
     if any(trim and int(trim) < 1 << 20 for trim, _ in facts):
         _warn("workers give memory back after every block", f"distributed.nanny.pre-spawn-environ: {_ALLOCATOR}")
     if memory and min(memory) < _LEAST_MEMORY:
-        _warn(
-            f"a worker has {min(memory) / 1e6:,.0f} MB, and waits where rows do not fit", "--memory-limit 2GB, or more"
-        )
+        _warn(f"a worker has {min(memory) / 1e6:,.0f} MB, and waits where rows do not fit", "--memory-limit 2GB")
     if len({kinds for _, kinds in facts}) > 1:
         _warn("workers have several kinds of processors: last digits may depend on who does what", "one kind")
 
