@@ -13,7 +13,7 @@ from pyarrow import parquet as pq
 
 from askance import Enumerated, PerValue, Tally, certify, estimate, recommend
 from askance.channels import BallRelease, CoordinateRelease, entries
-from askance.errors import FormatError
+from askance.errors import FormatError, InputError
 from askance.formats import aggregate, report_header, report_line, write_reports
 from askance.formats.report_schema import ReportSchema, json_line
 
@@ -182,3 +182,8 @@ def test_files_of_parquet_that_were_joined_are_refused(tmp_path: Path) -> None:
         joined.write_bytes(b"".join(path.read_bytes() for path in order))
         with pytest.raises(FormatError, match=r"all\.parquet is several files .* a folder that holds them"):
             aggregate(joined, channel=CHANNEL)
+
+
+def test_the_name_of_a_file_is_no_channel(reports: Path) -> None:
+    with pytest.raises(InputError, match=r"channel is 'facts\.toml'; allowed: a channel\. .*read_channel\(path\)"):
+        aggregate(reports, channel="facts.toml")  # type: ignore[arg-type]
