@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import dask
+import psutil
 from distributed import Client
 
 from askance.scale import Dask
 from askance.scale.on_dask import local_cluster
 from askance.scale.shipping import Sender
+from tests import signals
 
 
 @contextmanager
@@ -24,7 +26,7 @@ def cluster(workers: int = 2, more: Mapping[str, Any] = MappingProxyType({}), **
     """Processes of one thread each; workers that die are started again."""
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 20, **more}),
-        local_cluster(workers, **options) as own,
+        local_cluster(workers, **{"memory_limit": "4GB", **options}) as own,
         Client(own) as client,
     ):
         yield Dask(client)
@@ -33,87 +35,88 @@ def cluster(workers: int = 2, more: Mapping[str, Any] = MappingProxyType({}), **
 class Failing(Sender):
     """An engine that loses one of its workers, by its process id, as a cluster loses a machine.
 
+    Who works is told by the work itself, in files: nobody is too late, however busy the machine or quick the pass.
+
     Attributes:
         killed: the process; 0 before.
+        passes: how many have begun.
     """
 
-    killed = 0
+    def __init__(self, cluster: Any, marks: Path) -> None:
+        super().__init__(cluster)  # type: ignore[call-arg]  # what is beside this class has a cluster
+        self.marks, self.passes = marks / "marks", 0
+        self.marks.mkdir()
 
-    @abstractmethod
-    def worker(self) -> int:
-        """The process of a worker that is alive; 0: there is none just now."""
-
-    @abstractmethod
-    def is_at_work(self) -> bool:
-        """Whether a pass has begun."""
-
-    def kill(self) -> None:
-        if process := self.worker():
-            os.kill(process, signal.SIGKILL)
-            self.killed = process
+    @property
+    def killed(self) -> int:
+        dead = self.marks / "dead"
+        return int(os.readlink(dead)) if dead.is_symlink() else 0
 
 
 class FailingBetween(Failing):
-    """The worker dies between two passes, after so many; where none was alive just then, before the next pass."""
+    """A worker dies between two passes, after so many: one that worked in the last of them."""
 
-    left = 6
+    after = 6
 
-    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        if self.left <= 0 and not self.killed:
-            self.kill()
-        self.left -= 1
-        return super()._fold(parts, work, merge)  # type: ignore[safe-super]
+    def fold(self, parts: Any, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        if self.passes >= self.after and not self.killed:
+            self._kill()
+        self.passes += 1
+        if self.passes >= self.after and not self.killed:
+            work = partial(_told, work, self.marks)
+        return super().fold(parts, work, merge)
+
+    def _kill(self) -> None:
+        """One that is alive; where none is, as workers may come and go, the next pass is told as well."""
+        told = sorted(int(mark.name) for mark in self.marks.iterdir())
+        if chosen := next(filter(is_alive, told), 0):
+            os.kill(chosen, signal.SIGKILL)
+            signals.until(lambda: not is_alive(chosen))
+            (self.marks / "dead").symlink_to(str(chosen))
 
 
 class FailingInside(Failing):
-    """The worker dies while it works."""
+    """The worker that has done the seventh part of all dies with it, in the middle of its work."""
 
-    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        # A pass may be over before anybody sees that it began: then it is made again.
-        for _ in range(20):
-            result = self._fold_and_kill(parts, work, merge)
-            if self.killed:
-                break
-        return result
-
-    def _fold_and_kill(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        over = threading.Event()
-        killer = threading.Thread(target=self._kill, args=(over,))
-        killer.start()
-        try:
-            return super()._fold(parts, work, merge)  # type: ignore[safe-super]
-        finally:
-            over.set()
-            killer.join()
-
-    def _kill(self, over: threading.Event) -> None:
-        while not self.killed and not over.wait(0.001):
-            if self.is_at_work():
-                self.kill()
+    def fold(self, parts: Any, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        self.passes += 1
+        return super().fold(parts, partial(_deadly, work, self.marks), merge)
 
 
-class DaskWithWorkers(Failing, Dask):
-    """A cluster whose workers a test can end."""
-
-    def worker(self) -> int:
-        return int(next(iter(self.client.run(os.getpid).values())))
-
-    def is_at_work(self) -> bool:
-        return any(self.client.processing().values())
+def _told(work: Callable[[Any], Any], marks: Path, part: Any) -> Any:
+    (marks / str(os.getpid())).touch()
+    return work(part)
 
 
-class DaskFailingBetween(FailingBetween, DaskWithWorkers):
+def _deadly(work: Callable[[Any], Any], marks: Path, part: Any) -> Any:
+    result = work(part)
+    if all(_taken(marks / f"part {number}", "done") for number in range(6)) and not _taken(
+        marks / "dead", str(os.getpid())
+    ):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+
+def _taken(mark: Path, content: str) -> bool:
+    """Whether somebody made this mark before; otherwise it is made, at once and as a whole."""
+    try:
+        mark.symlink_to(content)
+    except FileExistsError:
+        return True
+    return False
+
+
+class DaskFailingBetween(FailingBetween, Dask):
     """Dies between passes."""
 
 
-class DaskFailingInside(FailingInside, DaskWithWorkers):
+class DaskFailingInside(FailingInside, Dask):
     """Dies while it works."""
 
 
 def is_alive(process: int) -> bool:
     """Whether there is such a process; one that has ended and is not yet collected is none."""
     try:
-        with open(f"/proc/{process}/stat", encoding="utf-8") as status:
-            return status.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False

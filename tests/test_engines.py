@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import gc
 import importlib
+import sys
 import weakref
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet as pq
 
 from askance import Enumerated, RandomizedResponse, Tally, estimate
 from askance.errors import InputError
 from askance.estimation.results.results import Result
 from askance.evidence.held import on_engine
 from askance.evidence.totals import branches, grafted, total, trunk
-from askance.scale import Here, engine_of
+from askance.formats import aggregate
+from askance.scale import Dask, Here, Spark, engine_of
 from askance.scale.shipping import own_digest, packed, unpacked
+from askance.survey import regress
+from askance.text import CountTagger
 from tests.regressions import surveyed
 
 PARTITIONINGS = (1, 2, 3, 5, 100)
@@ -181,3 +187,30 @@ def test_what_needs_the_rows_or_has_none_is_refused() -> None:
     for wrong in ("dask://", "ray", "here:x"):
         with pytest.raises(InputError, match="allowed: here"):
             engine_of(wrong)
+
+
+@pytest.mark.parametrize("engine", ["dask", Here, None.__class__, 3])
+def test_what_is_no_engine_is_refused_by_name(engine: Any, tmp_path: Path) -> None:
+    _, evidence = surveyed()
+    pq.write_table(pa.table({"said": ["yes", "no"]}), tmp_path / "people.parquet")
+    path, channel = tmp_path / "people.parquet", RandomizedResponse("1/2", outputs=["no", "yes"])
+    for call in (
+        partial(estimate, surveyed()[0], evidence),
+        partial(regress, "said ~ 1", path, channel),
+        partial(aggregate, path),
+        partial(CountTagger("node").fit, [path]),
+    ):
+        with pytest.raises(InputError, match=r"engine is .*; allowed: an engine of askance\.scale\. Give Here\(\)"):
+            call(engine=engine)
+
+
+def test_a_library_that_is_lacking_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    for begin, extra in (
+        (Dask, "dask"),
+        (partial(Spark, cast(Any, None)), "spark"),
+        (partial(engine_of, "spark"), "spark"),
+    ):
+        with pytest.raises(InputError, match=rf"is not installed\. Install it: pip install 'askance\[{extra}\]'"):
+            begin()

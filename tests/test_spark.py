@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
 from askance import estimate
@@ -20,7 +19,7 @@ from askance.formats import aggregate
 from askance.scale import Spark
 from askance.survey import regress
 from tests import missing, people_files
-from tests.clusters import Failing, FailingBetween, FailingInside, is_alive
+from tests.clusters import FailingBetween, FailingInside, is_alive
 from tests.regressions import surveyed
 from tests.test_engines import PARTITIONINGS, bytes_of
 from tests.test_spread_aggregation import DIVISIONS, state_of, written
@@ -59,37 +58,11 @@ def wanted() -> bytes:
     return bytes_of(estimate(MODEL, EVIDENCE))
 
 
-def _below(process: psutil.Process) -> list[psutil.Process]:
-    """Processes that it began and that have not ended; they come and go while this looks."""
-    begun = process.children(recursive=True)
-    return [one for one in begun if is_alive(one.pid)]
-
-
-def _is_daemon(process: psutil.Process) -> bool:
-    try:
-        return "pyspark.daemon" in process.cmdline()
-    except psutil.NoSuchProcess:  # it has ended since
-        return False
-
-
-class SparkWithWorkers(Failing, Spark):
-    """Two threads, whose processes of Python a test can end."""
-
-    def worker(self) -> int:
-        daemons = [process for process in _below(psutil.Process()) if _is_daemon(process)]
-        # Those that work are forks of one that does not.
-        forks = [fork for daemon in daemons for fork in _below(daemon)]
-        return forks[0].pid if forks else 0
-
-    def is_at_work(self) -> bool:
-        return bool(self.context.statusTracker().getActiveStageIds())
-
-
-class Between(FailingBetween, SparkWithWorkers):
+class Between(FailingBetween, Spark):
     """Dies between passes."""
 
 
-class Inside(FailingInside, SparkWithWorkers):
+class Inside(FailingInside, Spark):
     """Dies while it works."""
 
 
@@ -101,18 +74,19 @@ def test_five_partitionings_give_the_fit_of_one_process(engine: Spark, wanted: b
 
 def test_spilling_changes_no_bit(engine: Spark) -> None:
     model, evidence = surveyed(300_000, weighted=True)
-    assert bytes_of(estimate(model, on_engine(evidence, engine))) == bytes_of(estimate(model, evidence))
+    held = on_engine(evidence, engine)  # while it is known, rows stay where they are
+    assert bytes_of(estimate(model, held)) == bytes_of(estimate(model, evidence))
     stored = engine.context._jsc.sc().getRDDStorageInfo()
     assert sum(one.diskSize() for one in stored) > 500_000
 
 
-def test_a_process_killed_after_six_passes_changes_no_bit(engine: Spark, wanted: bytes) -> None:
-    failing = Between(session_of(engine))
+def test_a_process_killed_after_six_passes_changes_no_bit(engine: Spark, wanted: bytes, tmp_path: Path) -> None:
+    failing = Between(session_of(engine), tmp_path)
     held = on_engine(EVIDENCE, failing, 1)
     assert bytes_of(estimate(MODEL, held)) == wanted
     assert failing.killed
     assert not is_alive(failing.killed)
-    assert held.passes[0] > 7
+    assert failing.passes > 7
 
 
 def session_of(engine: Spark) -> Any:
@@ -131,7 +105,7 @@ def test_five_divisions_give_the_state_of_one_process(engine: Spark, ends: tuple
 
 def test_a_process_killed_in_the_middle_of_aggregate_changes_no_bit(engine: Spark, tmp_path: Path) -> None:
     paths = written(tmp_path, *DIVISIONS[-1])
-    failing = Inside(session_of(engine))
+    failing = Inside(session_of(engine), tmp_path)
     assert state_of(aggregate(paths, engine=failing), tmp_path) == state_of(aggregate(paths), tmp_path)
     assert failing.killed
     assert not is_alive(failing.killed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from askance import RandomizedResponse, load, save
-from askance.errors import FormatError, IncompatibleEvidenceError, InputError
+from askance.errors import AskanceWarning, FormatError, IncompatibleEvidenceError, InputError
 from askance.formats import Aggregation, RowGroups, aggregate, report_writer, write_reports
 from askance.scale import Here
 from tests.test_cli import assert_one_line, call
@@ -88,6 +89,8 @@ def test_ids_are_compared_part_by_part(tmp_path: Path) -> None:
     write_reports(other, SAID[2000:], channel=CHANNEL, ids=ids[2000:])
     with pytest.raises(InputError, match="several files have ids"):
         aggregate([one, other], engine=Here())
+    flags = ("-o", str(tmp_path / "no.state"), "--engine", "here")
+    assert_one_line(call("aggregate", str(one), str(other), *flags), ("Leave --engine out", "see --split."))
     assert state_of(aggregate(one, engine=Here()), tmp_path) == state_of(aggregate(one), tmp_path)
     from askance.formats.report_ids import Ids
 
@@ -111,3 +114,14 @@ def test_the_command_line_names_an_engine(tmp_path: Path) -> None:
     assert_one_line(call("aggregate", *paths, "-o", str(tmp_path / "no.state"), "--engine", "ray"), ("here:PROCESSES",))
     with pytest.raises(InputError, match="no file that an engine"):
         aggregate("/dev/null", engine=Here())
+
+
+def test_warnings_of_an_engine_are_lines_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def engine_of(name: str) -> Here:
+        warnings.warn("Dask: there is no worker", AskanceWarning, stacklevel=2)
+        return Here()
+
+    monkeypatch.setattr("askance.scale.engine_of", engine_of)
+    done = call("aggregate", *map(str, written(tmp_path)), "-o", str(tmp_path / "a.state"), "--engine", "dask")
+    assert done.code == 0
+    assert done.err.splitlines()[0] == "askance: warning: Dask: there is no worker"

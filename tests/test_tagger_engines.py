@@ -165,12 +165,12 @@ def test_a_cluster_gives_the_bits_of_one_process(dask: Dask, tmp_path: Path) -> 
 def test_a_killed_worker_changes_no_bit(dask: Dask, tmp_path: Path) -> None:
     paths = divided(counted(), 4, tmp_path)
     wanted = saved(CountTagger("node").fit(paths, engine=Here()), tmp_path)
-    failing = DaskFailingBetween(dask.client)
-    failing.left = 12
+    failing = DaskFailingBetween(dask.client, tmp_path)
+    failing.after = 12
     assert saved(CountTagger("node").fit(paths, engine=failing), tmp_path) == wanted
     assert failing.killed
     assert not is_alive(failing.killed)
-    assert failing.left < -5
+    assert failing.passes > 17
 
 
 def test_large_tables_are_sent_to_a_cluster_without_a_word(dask: Dask) -> None:

@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 from askance import Enumerated, PerValue, Tally, certify, estimate, recommend
 from askance.channels import BallRelease, CoordinateRelease, entries
-from askance.errors import FormatError
+from askance.errors import FormatError, InputError
 from askance.formats import aggregate, report_header, report_line, write_reports
 from askance.formats.report_schema import ReportSchema, json_line
 
@@ -166,3 +168,22 @@ def test_one_hot_codes_fit_a_model_of_all_shares() -> None:
     assert (np.abs(fit.theta - theta) < 5.5 * fit.standard_errors).all()
     ranked = {row.name: row.trace for row in recommend(Enumerated.saturated(20), 1).channels}
     assert ranked["per-value, one-hot"] < ranked["per-value"] / 5
+
+
+def test_files_of_parquet_that_were_joined_are_refused(tmp_path: Path) -> None:
+    """Readers go by the end of the last file, and would take its pages from the first: a part of the reports."""
+    paths = [tmp_path / f"{number}.parquet" for number in range(3)]
+    table = pa.table({"bits": [b"\x05"] * 50, "seen": [*range(50)]})
+    for path, indexed in zip(paths, (False, True, True), strict=True):
+        pq.write_table(table, path, row_group_size=20, write_page_index=indexed)
+        assert aggregate(path, channel=CHANNEL).evidence.n_observations == 50
+    joined = tmp_path / "all.parquet"
+    for order in (paths[:2], paths[1::-1], paths):
+        joined.write_bytes(b"".join(path.read_bytes() for path in order))
+        with pytest.raises(FormatError, match=r"all\.parquet is several files .* a folder that holds them"):
+            aggregate(joined, channel=CHANNEL)
+
+
+def test_the_name_of_a_file_is_no_channel(reports: Path) -> None:
+    with pytest.raises(InputError, match=r"channel is 'facts\.toml'; allowed: a channel\. .*read_channel\(path\)"):
+        aggregate(reports, channel="facts.toml")  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from askance._arrays import AnyArray, CodeArray, FloatArray, IntArray
 from askance.categories import Label
 from askance.errors import EmptyDataError, InputError
 from askance.evidence.chunks import Chunk, joined_by_arm, thin
-from askance.evidence.protocols import Engine, Held
+from askance.evidence.protocols import Engine, Held, require_engine
 from askance.evidence.responses import Responses
 from askance.evidence.tally import C, Tally
 from askance.evidence.totals import Branches, Keyed, add, blocks_of, branches, grafted, merge_keyed, trunk
@@ -223,6 +223,7 @@ def on_engine(evidence: Responses[C], engine: Engine, blocks: int = _BLOCKS) -> 
     >>> on_engine(here, Here()).n_observations
     2
     """
+    require_engine(engine)
     if isinstance(evidence, HeldResponses):
         return evidence
     if evidence.replication is not None or not evidence.chunks or not isinstance(evidence.head.x, np.ndarray):

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from askance._arrays import AnyArray, IntArray
+from askance._checks import shown
 from askance.channels.registry import AnyChannel
+from askance.errors import InputError
 
 
 @runtime_checkable
@@ -65,3 +67,14 @@ class Engine(Protocol):
 
     def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Held:
         """What `load` makes of every part (a tuple of arrays), kept for several passes, or loaded for each."""
+
+
+def require_engine(engine: Any) -> None:
+    """Refuse what is no engine, such as the name of one."""
+    if isinstance(engine, type) or not all(callable(getattr(engine, call, None)) for call in ("fold", "hold")):
+        raise InputError(
+            argument="engine",
+            got=shown(engine),
+            allowed="an engine of askance.scale",
+            remedy='Give Here(), Dask(client) or Spark(session); engine_of("dask") takes names.',
+        )

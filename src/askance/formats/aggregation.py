@@ -97,6 +97,9 @@ def aggregate(
     >>> found.evidence.counts, found.refused
     (array([2, 1]), {'duplicate id': 1})
     """
+    if channel is not None and not hasattr(channel, "fingerprint"):
+        remedy = "Read one from a file: askance.formats.read_channel(path)."
+        raise InputError(argument="channel", got=shown(channel), allowed="a channel", remedy=remedy)
     places = listed_places(paths)
     if engine is not None:
         from askance.formats.spread_aggregation import aggregate_on

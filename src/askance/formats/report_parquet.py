@@ -38,6 +38,10 @@ from askance.formats.report_schema import (
 _KEY = b"askance"
 # Columns of at most this many different values are kept as codes.
 _FEW = 1 << 12
+# So many names of columns are told.
+_FEW_NAMES = 9
+_SEVERAL = b"PAR1PAR1"
+_PIECE = 1 << 20
 _DAMAGED = "Get the file again, or write it again with `askance randomize`."
 
 
@@ -104,6 +108,7 @@ def read_parquet(
             source = parquet.ParquetFile(
                 seekable, pre_buffer=False, page_checksum_verification=True, read_dictionary=coded
             )
+            _require_one(seekable, source.metadata, name)
             header = _read_header(source.schema_arrow.metadata, name, expected)
             schema = cast("ReportSchema", expected) if header is None else header.schema_within(expected)
             extent = Extent(source.metadata.num_rows, source.num_row_groups, "id" in source.schema_arrow.names)
@@ -120,6 +125,25 @@ def read_parquet(
             first = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
             reason = first.encode("unicode_escape").decode()  # it may repeat bytes of the file
             raise FormatError(f"{name} is damaged ({reason}).", remedy=_DAMAGED) from None
+
+
+def _require_one(file: BinaryIO, metadata: Any, name: str) -> None:
+    """Refuse files that stand behind each other, of which readers take pages of the first by the end of the last."""
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return
+    last = metadata.row_group(metadata.num_row_groups - 1)
+    chunks = [last.column(i) for i in range(last.num_columns)]
+    end = max((c.dictionary_page_offset or c.data_page_offset) + c.total_compressed_size for c in chunks)
+    # Behind the pages come indexes, which other programs write, and the end. All else stood before the last file.
+    left, seen = file.seek(0, 2) - metadata.serialized_size - end, b""
+    file.seek(0)
+    while left > len(_SEVERAL) and (piece := file.read(min(left, _PIECE))):
+        if _SEVERAL in (seen := seen[1 - len(_SEVERAL) :] + piece):
+            raise FormatError(
+                f"{name} is several files of Parquet, one behind the other; allowed: one.",
+                remedy="Name the files themselves, or a folder that holds them: only lines can be joined.",
+            )
+        left -= len(piece)
 
 
 def _read_groups(row_groups: range | None, extent: Extent, name: str) -> range:
@@ -173,21 +197,23 @@ def _require_columns(stored: Any, schema: ReportSchema, name: str, *, foreign: b
     """Refuse columns of another name or type: the file as a whole is not what it says."""
     import pyarrow as pa
 
+    remedy = "Name the channel that made its reports, and columns as it calls them." if foreign else _DAMAGED
     wanted = {column.name: column for column in schema.columns}
     for column_name, column in wanted.items():
         if column_name not in stored.names:
-            raise FormatError(f"{name} has no column {column_name!r}.", remedy=_DAMAGED)
+            found = ", ".join(map(shown, stored.names[:_FEW_NAMES]))
+            raise FormatError(f"{name} has no column {column_name!r}; found: {found}.", remedy=remedy)
         kind = stored.field(column_name).type if stored.names.count(column_name) == 1 else "there twice"
         if not isinstance(kind, pa.DataType) or not is_readable(column, kind):
             raise FormatError(
-                f"column {column_name!r} of {name} is {kind}; allowed: {arrow_type(column)}.", remedy=_DAMAGED
+                f"column {column_name!r} of {name} is {kind}; allowed: {arrow_type(column)}.", remedy=remedy
             )
     unknown = [column_name for column_name in stored.names if column_name not in wanted and column_name != "id"]
     if not foreign and (unknown or len(set(stored.names)) < len(stored.names)):
         what = f"an unknown column {shown(unknown[0])}" if unknown else "a column twice"
         raise FormatError(f"{name} has {what}; allowed: id, {', '.join(wanted)}.", remedy=_DAMAGED)
     if "id" in stored.names and not is_text(stored.field("id").type):
-        raise FormatError(f"column 'id' of {name} is {stored.field('id').type}; allowed: string.", remedy=_DAMAGED)
+        raise FormatError(f"column 'id' of {name} is {stored.field('id').type}; allowed: string.", remedy=remedy)
 
 
 def _block_of(batch: Any, number: int, schema: ReportSchema, name: str, refusals: Refusals) -> Iterator[Block]:

@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from askance._words import words
 from askance.channels.registry import AnyChannel
 from askance.errors import InputError
-from askance.evidence.protocols import Engine
+from askance.evidence.protocols import Engine, require_engine
 from askance.evidence.sources import IdPart
 from askance.formats.aggregation import Aggregation, Split, aggregate, part_of, require_split
 from askance.formats.places import Place, RowGroups
@@ -54,6 +55,7 @@ def aggregate_on(
 
     Ids are compared among the files of one task: where several files have some, they must be split by id.
     """
+    require_engine(engine)
     files = [_everywhere(place) for place in places]
     adding, tasks = _Adding(skip_bad, channel, purpose), _tasks(engine, files, split, channel, purpose)
     with_ids, others = [task for task in tasks if task[2] is not None], [task for task in tasks if task[2] is None]
@@ -100,7 +102,7 @@ def _both(one: _Added, other: _Added) -> _Added:
     if one.sums.with_ids and other.sums.with_ids and not (one.sums.evidence.sources.id_parts):
         raise InputError(
             "several files have ids, which one task compares among its own files only.",
-            remedy="Leave the engine out, or split the files by id: see split.",
+            remedy=words("Leave {engine} out, or split the files by id: see {split}."),
         )
     refused = dict(one.sums.refused)
     for why, count in other.sums.refused.items():
@@ -128,6 +130,7 @@ def _everywhere(place: Place | RowGroups) -> Place | RowGroups:
         return place
     if place.exists() and not stat.S_ISREG(place.stat().st_mode):
         raise InputError(
-            f"{place} is no file that an engine could open; allowed: files and addresses.", remedy="Leave engine out."
+            f"{place} is no file that an engine could open; allowed: files and addresses.",
+            remedy=words("Leave {engine} out."),
         )
     return place.absolute()

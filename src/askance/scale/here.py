@@ -42,7 +42,7 @@ class Here(Sender):
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
         from concurrent.futures import BrokenExecutor
 
-        job = partial(run, work)
+        job = partial(run, work=work)
         if self._pool is None:
             self._pool = self._started()
         try:

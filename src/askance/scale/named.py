@@ -9,6 +9,7 @@ from askance.errors import InputError
 from askance.scale.here import Here
 from askance.scale.on_dask import Dask
 from askance.scale.on_spark import Spark
+from askance.scale.shipping import imported
 
 
 def engine_of(name: str) -> Any:
@@ -26,11 +27,7 @@ def engine_of(name: str) -> Any:
     if kind in ("dask", "tls") and where.startswith("//") and len(where) > 2:
         return Dask(f"{'tcp' if kind == 'dask' else kind}:{where}")
     if name == "spark":
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise InputError("Spark is not installed.", remedy="Install it: pip install 'askance[spark]'.") from None
-        return Spark(SparkSession.builder.getOrCreate())
+        return Spark(imported("pyspark.sql", "Spark").SparkSession.builder.getOrCreate())
     raise InputError(
         argument="engine",
         got=shown(name),

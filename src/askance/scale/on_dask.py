@@ -37,11 +37,11 @@ class Dask(Sender):
 
     Args:
         client: a `distributed.Client`, or the address of a scheduler ("tcp://host:8786"); None: a cluster of local
-            processes is started, one for every core.
+            processes is started, one for every core that has 2 GB of memory.
     """
 
     def __init__(self, client: Client | str | None = None) -> None:
-        distributed = _imported()
+        distributed = shipping.imported("distributed", "Dask")
         self._own = client is None or isinstance(client, str)
         if client is None:
             client = distributed.Client(local_cluster())
@@ -68,11 +68,11 @@ class Dask(Sender):
 
     def _held(self, parts: Sequence[Any], sent: bytes) -> Any:
         """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
-        return self.client.map(_load, parts, sent=self._sent(sent), pure=False)
+        return self.client.map(shipping.load, parts, sent=self._sent(sent), pure=False)
 
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
         # All tasks of a pass in one message: the scheduler takes half the time that it takes for as many messages.
-        results = self.client.map(_run, parts, sent=self._sent(work), pure=False)
+        results = self.client.map(shipping.run, parts, work=self._sent(work), pure=False)
         while len(results) > 1:
             groups = (results[start : start + _MERGED] for start in range(0, len(results), _MERGED))
             results = [self.client.submit(shipping.put_together, merge, *group, pure=False) for group in groups]
@@ -94,33 +94,19 @@ class Dask(Sender):
             own.close()
 
 
-def _run(part: Any, sent: bytes) -> bytes:
-    return shipping.run(sent, part)
-
-
-def _load(part: Any, sent: bytes) -> Any:
-    return shipping.load(sent, part)
-
-
-def _imported() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise InputError("Dask is not installed.", remedy="Install it: pip install 'askance[dask]'.") from None
-    return distributed
-
-
 def local_cluster(workers: int | None = None, **options: Any) -> Any:
-    """Processes of one thread each, one for every core, with an allocator that keeps its memory; options are those of
-    `distributed.LocalCluster`.
+    """Processes of one thread each, one for every core with enough memory, and an allocator that keeps its memory;
+    options are those of `distributed.LocalCluster`.
     """
     import dask
 
-    distributed = _imported()
+    distributed = shipping.imported("distributed", "Dask")
+    if workers is None:
+        workers = max(1, min(processors(), distributed.system.MEMORY_LIMIT // _LEAST_MEMORY))
     settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in _ALLOCATOR.items()}
     with dask.config.set(settings | _QUIET):
         return distributed.LocalCluster(
-            n_workers=processors() if workers is None else workers,
+            n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",
@@ -138,19 +124,24 @@ def _facts() -> tuple[str, str]:
 
 
 def _warn_of_workers(client: Any) -> None:
-    """Say what makes workers slow, or their last digits differ."""
+    """Refuse workers without askance, and say what makes them slow, or their last digits differ."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     threads = {info["nthreads"] for info in workers}
     memory = [limit for info in workers if (limit := info["memory_limit"])]
-    facts = list(client.run(_facts).values())
+    facts = list(client.run(_facts, on_error="return").values())
+    if errors := [fact for fact in facts if isinstance(fact, BaseException)]:
+        raise InputError(
+            f"{len(errors)} of {len(facts)} workers of Dask cannot run this askance ({errors[0]}).",
+            remedy="Install the same version everywhere, and restart the workers.",
+        )
+    if not facts:
+        _warn("there is no worker, and work waits until one comes", f"dask worker {client.scheduler.address}")
     if threads - {1}:
         _warn(f"workers have {max(threads)} threads, which wait for each other", "dask worker --nthreads 1")
     if any(trim and int(trim) < 1 << 20 for trim, _ in facts):
         _warn("workers give memory back after every block", f"distributed.nanny.pre-spawn-environ: {_ALLOCATOR}")
     if memory and min(memory) < _LEAST_MEMORY:
-        _warn(
-            f"a worker has {min(memory) / 1e6:,.0f} MB, and waits where rows do not fit", "--memory-limit 2GB, or more"
-        )
+        _warn(f"a worker has {min(memory) / 1e6:,.0f} MB, and waits where rows do not fit", "--memory-limit 2GB")
     if len({kinds for _, kinds in facts}) > 1:
         _warn("workers have several kinds of processors: last digits may depend on who does what", "one kind")
 

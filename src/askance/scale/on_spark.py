@@ -25,11 +25,7 @@ class Spark(Sender):
     """
 
     def __init__(self, session: SparkSession) -> None:
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise InputError("Spark is not installed.", remedy="Install it: pip install 'askance[spark]'.") from None
-        if not isinstance(session, SparkSession):
+        if not isinstance(session, shipping.imported("pyspark.sql", "Spark").SparkSession):
             raise InputError(
                 f"session is {shown(session)}; allowed: a SparkSession of a cluster that this process drives.",
                 remedy="Build one: SparkSession.builder.getOrCreate().",
@@ -40,10 +36,10 @@ class Spark(Sender):
         """Parts that executors load once and keep, in memory and on disk."""
         from pyspark import StorageLevel
 
-        return self._spread(parts).map(partial(shipping.load, sent)).persist(StorageLevel.MEMORY_AND_DISK)
+        return self._spread(parts).map(partial(shipping.load, sent=sent)).persist(StorageLevel.MEMORY_AND_DISK)
 
     def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        results = self._spread(parts).map(partial(run, work))
+        results = self._spread(parts).map(partial(run, work=work))
         return bytes(results.treeReduce(partial(put_together, merge)))
 
     def _spread(self, parts: Any) -> Any:

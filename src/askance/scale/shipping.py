@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +22,15 @@ from askance.errors import InputError
 # θ and a few matrices of the size of θ are sent with every pass; what is larger holds rows.
 _LARGEST = 4 << 20
 _DIGEST = 16
+
+
+def imported(module: str, name: str) -> Any:
+    """A library that one engine needs, and nobody else."""
+    try:
+        return import_module(module)
+    except ImportError:
+        remedy = f"Install it: pip install 'askance[{name.lower()}]'."
+        raise InputError(f"{name} is not installed.", remedy=remedy) from None
 
 
 def packed(function: Callable[..., Any]) -> bytes:
@@ -202,7 +212,7 @@ class Unread:
         """What is held of the part."""
         if self.kept is not None:
             return self.kept
-        held = load(self.load, self.part)
+        held = load(self.part, self.load)
         size = sum(piece.nbytes for piece in held if isinstance(piece, np.ndarray)) if isinstance(held, tuple) else 0
         if size <= self.room.left:
             self.kept = held
@@ -214,7 +224,7 @@ class Unread:
         return {"load": self.load, "part": self.part, "room": Room(0), "kept": None}
 
 
-def run(work: bytes, part: Any) -> bytes:
+def run(part: Any, work: bytes) -> bytes:
     """A function of a part, which is given by name, or held; the result as bytes, which nobody overwrites."""
     function = unpacked(work)
     if isinstance(part, Unread):
@@ -223,7 +233,7 @@ def run(work: bytes, part: Any) -> bytes:
         return pickle.dumps(function(aligned(part)), protocol=5)
 
 
-def load(sent: bytes, part: Any) -> Any:
+def load(part: Any, sent: bytes) -> Any:
     """What is held of a part."""
     with one_thread:
         return unpacked(sent)(part)

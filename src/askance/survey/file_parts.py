@@ -13,7 +13,7 @@ import numpy as np
 
 from askance._arrays import IntArray
 from askance.errors import FormatError, InputError
-from askance.evidence.protocols import Engine
+from askance.evidence.protocols import Engine, require_engine
 from askance.evidence.totals import BLOCK
 from askance.formats.disk import opened
 from askance.survey.tables import Columns, first_line, unknown_column
@@ -78,6 +78,7 @@ def parts_of(places: Sequence[str | Path], engine: Engine) -> tuple[list[FilePar
         places: of Parquet files.
         engine: opens them.
     """
+    require_engine(engine)
     absolute = [str(place.absolute()) if isinstance(place, Path) else place for place in places]
     files: list[_File] = sorted(engine.fold(absolute, _described, add), key=lambda file: (file.digest, file.place))
     shared = [name for name in files[0].names if all(name in file.names for file in files)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from askance.cli.shared.options import Read, option
+from askance.cli.shared.progress import tell_warnings
+from askance.errors import AskanceWarning
 
 ENGINE_OPTION = option(
     "--engine NAME", "where files are read: here:PROCESSES, dask (local processes), dask://HOST:PORT, spark"
@@ -14,12 +17,16 @@ ENGINE_OPTION = option(
 
 
 def named_engine(name: str | None) -> Any:
-    """An engine that ends with the command; None: none is asked for."""
+    """An engine that ends with the command; None: none is asked for. Its warnings are told before the work begins."""
     if name is None:
         return nullcontext()
     from askance.scale import engine_of
 
-    return engine_of(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AskanceWarning)
+        engine = engine_of(name)
+    tell_warnings(caught)
+    return engine
 
 
 def _read_place(text: str) -> Path | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import click
@@ -23,11 +23,17 @@ def working(step: str = "working", *, in_json: bool = True) -> Iterator[Callable
         warnings.simplefilter("always")
         with progress(step) as doing:
             yield doing
-    told += dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
+    told += tell_warnings(caught)
     if in_json:
         click.get_current_context().meta[_TOLD] = told
+
+
+def tell_warnings(caught: Iterable[warnings.WarningMessage]) -> list[str]:
+    """Warnings, each once, as single lines on standard error."""
+    told = list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
     for text in told:
         click.echo(f"askance: warning: {text}", err=True)
+    return told
 
 
 def warnings_told() -> dict[str, list[str]]:

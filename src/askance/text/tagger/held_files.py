@@ -14,6 +14,7 @@ from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._words import words
 from askance.errors import InputError
+from askance.evidence.protocols import require_engine
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.held_part import Preparation
 from askance.text.counts.held_regions import HeldRegions
@@ -136,6 +137,7 @@ def require_offered(method: str, miscounts: object) -> None:
 
 def hold_files(files: TrainingFiles, engine: Engine, how: Preparation) -> HeldRegions:
     """Files as regions that an engine holds: a pass for the tags, unless first lines state them, and one to read."""
+    require_engine(engine)
     parts = files.listed()
     if not parts:
         raise InputError("no files are given.", remedy="Give files of counts, or of labelled text.")
