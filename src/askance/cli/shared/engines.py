@@ -17,15 +17,15 @@ ENGINE_OPTION = option(
 
 
 def named_engine(name: str | None) -> Any:
-    """An engine that ends with the command; None: none is asked for. Its warnings are told before the work begins."""
+    """An engine that ends with the command; None: none is asked for. Our warnings are told before the work begins."""
     if name is None:
         return nullcontext()
     from askance.scale import engine_of
 
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", AskanceWarning)
+        warnings.simplefilter("always")
         engine = engine_of(name)
-    tell_warnings(caught)
+    tell_warnings(warning for warning in caught if issubclass(warning.category, AskanceWarning))
     return engine
 
 
