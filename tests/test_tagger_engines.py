@@ -30,7 +30,7 @@ from askance.text import (
 from askance.text.counts.held_part import Preparation, keys_of
 from askance.text.counts.held_regions import HeldLikelihood, HeldRegions
 from askance.text.counts.likelihood import CountLikelihood
-from askance.text.node.model import log_probabilities
+from askance.text.node.model import fit_node, log_probabilities
 from askance.text.tagger.held_files import TrainingFiles
 from tests.clusters import DaskFailingBetween, cluster, is_alive
 from tests.small_corpus import TAGS, TEST, TRAIN, counted
@@ -215,9 +215,23 @@ def test_the_likelihood_is_that_of_memory() -> None:
     assert HeldLikelihood(own).sizes == CountLikelihood(regions, miscounts=RATES).sizes
 
 
+def test_the_optimum_is_that_of_memory() -> None:
+    """In double precision: words in another order change last digits, which single precision makes visible."""
+    regions = of_all_kinds()
+    own, likelihood = held(regions, RATES), CountLikelihood(regions, miscounts=RATES, tolerance=1e-12)
+    learned = TokenFeatures.learn(own.words)
+    start = np.random.default_rng(4).normal(size=(len(learned), len(TAGS)))
+    options: dict[str, Any] = {"start": start, "tolerance": 1e-11, "max_iterations": 1000}
+    here = fit_node(learned.matrix(regions.corpus.words).astype(float), regions.token_counts, likelihood, **options)
+    there = fit_node(learned.matrix(own.words).astype(float), own.token_counts, HeldLikelihood(own), **options)
+    assert here.converged
+    assert there.converged
+    np.testing.assert_allclose(there.theta, here.theta, atol=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["counts", "labels", "both"])
 def test_the_tagger_is_that_of_memory(kind: str, tmp_path: Path) -> None:
-    """At the optimum, since on the way there the order of words changes last digits in memory as well."""
+    """As near to the optimum as single precision comes; how near both are to each other depends on the processor."""
     options: dict[str, Any] = {"tolerance": 1e-7, "max_iterations": 2000}
     parts, paths = [], []
     if kind != "labels":
@@ -230,7 +244,9 @@ def test_the_tagger_is_that_of_memory(kind: str, tmp_path: Path) -> None:
     there = CountTagger("node", **options).fit(paths, engine=Here())
     assert there.token_features == here.token_features
     assert (there.tagset, there.words) == (here.tagset, tuple(sorted(here.words)))
-    np.testing.assert_allclose(there.theta, here.theta, atol=0.01)
+    # A descent ends where next steps promise less than fifty times the rounding of the objective, 4 ε of some 40: so
+    # high above the minimum, θ is at most √(2 · 10⁻³ / λ) away, λ being at least 0.3.
+    np.testing.assert_allclose(there.theta, here.theta, atol=2 * 0.08)
     assert (there.predict_codes(TEST) == here.predict_codes(TEST)).all()
     assert here.training is not None
     assert there.training is not None
