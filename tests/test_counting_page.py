@@ -407,6 +407,8 @@ def test_the_lead_reads_tables_on_a_phone(browser: Any, tmp_path: Path) -> None:
         assert page.locator("table").count() == 3
         assert barriers(page) == []
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        ends = "() => [...document.querySelectorAll('tfoot p')].map((note) => note.getBoundingClientRect().right)"
+        assert 0 < max(page.evaluate(ends)) <= 360  # notes are read without scrolling
 
 
 def words_of(collection: Collection, number: int) -> str:

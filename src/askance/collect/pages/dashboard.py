@@ -6,6 +6,7 @@ one file, without what only a server can do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,7 @@ def _now(
 ) -> dict[str, Markup]:
     caption = f"Shares after {n:,} reports, with intervals that hold at all looks at once"
     drawn = pictures.shares_picture(shown[:_MOST_DRAWN], planned, caption, expected=n < planned)
+    caption += f"; pale: expected at {planned:,}" if n < planned else ""
     return _part(caption, drawn, _shares_table([("", shares)], planned, confidence))
 
 
@@ -140,7 +142,8 @@ def _over_time(asked: Asked, told: Mapping[str, Any], planned: int) -> Iterator[
         own = [(point, _shown(asked, point["shares"])[place]) for point in points]
         title = f"‘{pictures.short(row['name'])}’, {'block by block' if path else 'window by window'}"
         if path:
-            drawn.append((title, pictures.path_picture([(p["n"], r) for p, r in own], planned, title)))
+            pale = f"; pale: expected up to {planned:,}" if points[-1]["n"] < planned else ""
+            drawn.append((title + pale, pictures.path_picture([(p["n"], r) for p, r in own], planned, title)))
         else:
             drawn.append((title, pictures.trend_picture([(p["begins"], r) for p, r in own], title)))
     columns: tuple[Column, ...] = (
@@ -244,7 +247,9 @@ def _html(table: Table) -> Markup:
     """A table for a page whose policy allows no style within elements; texts have no quotes that are not escaped."""
     from markupsafe import Markup
 
-    return Markup(table.to_html().replace(' style="text-align: right"', ' class="right"'))
+    html = table.to_html().replace(' style="text-align: right"', ' class="right"')
+    head, foot, notes = html.replace(" %</th>", "\N{NO-BREAK SPACE}%</th>").partition("<tfoot>")
+    return Markup(head + foot + re.sub("(<td[^>]*>)(.*)</td>", r"\1<p>\2</p></td>", notes))
 
 
 def _part(caption: str, picture: str, table: Table | None = None, notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -272,8 +277,9 @@ def _checks(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         text = finding["text"].removeprefix(f"{finding['question']}: ")
         yield {"alarm": finding["alarm"], "question": finding["question"], "text": text}
     if told["withdrawn"]:
+        answers = "answer was" if told["withdrawn"] == 1 else "answers were"
         yield _check(
-            f"{told['withdrawn']:,} answers were withdrawn, perhaps because of what was drawn: nonresponse_bounds says "
+            f"{told['withdrawn']:,} {answers} withdrawn, perhaps because of what was drawn: nonresponse_bounds says "
             "what the shares of all can be."
         )
     elif told["n"] and "path" in told:
