@@ -405,6 +405,8 @@ def test_the_lead_reads_tables_on_a_phone(browser: Any, tmp_path: Path) -> None:
         page.goto(f"{address}/admin")
         page.locator("caption", has_text="Annotators").wait_for()
         assert page.locator("table").count() == 3
+        learned = page.locator("table").last.locator("tbody tr").count()
+        assert page.locator("figure circle").count() == learned > 1  # the curve, from the same numbers
         assert barriers(page) == []
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         ends = "() => [...document.querySelectorAll('tfoot p')].map((note) => note.getBoundingClientRect().right)"

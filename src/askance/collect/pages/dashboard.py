@@ -66,6 +66,7 @@ def dashboard(campaign: Campaign, told: Mapping[str, Any], *, closed: bool = Fal
         questions=[_question(question, campaign, told) for question in campaign.questions if question.channel],
         checks=list(_checks(told)),
         tables=[_html(table) for table in tables_in(told.get("counting"))],
+        curve=_curve(told.get("counting") or {}),
         stretches=_stretches(told.get("stretches")),
     )
     return Page(html, policy)
@@ -288,6 +289,17 @@ def _checks(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _check(text: str) -> dict[str, Any]:
     return {"alarm": False, "question": "", "text": text}
+
+
+def _curve(counting: Mapping[str, Any]) -> Markup:
+    """What taggers learned from ever more counts, as a picture: its table is among the others."""
+    from markupsafe import Markup
+
+    points = []
+    for row in counting.get("curve", []):
+        ends = {end: row["right"] if row[end] is None else row[end] for end in ("lower", "upper")}
+        points.append((f"{row['counts']:,} counts", {"estimate": row["right"], **ends}))
+    return Markup(pictures.trend_picture(points, "What a tagger learns from them") if len(points) > 1 else "")
 
 
 def _stretches(counted: Mapping[str, int] | None) -> dict[str, Any] | None:
