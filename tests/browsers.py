@@ -35,7 +35,7 @@ def started_browser() -> Iterator[Any]:
     if chromium is None:
         missing.skip("there is no chromium: apt-get install chromium")
     with sync_api.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
+        browser = started.chromium.launch(executable_path=chromium, args=_ARGUMENTS, timeout=1000 * PATIENCE)
         browser.profiles = started.devices
         yield browser
         browser.close()
@@ -64,7 +64,8 @@ def _axe() -> str:
     if npm is None:
         missing.skip("there is no npm to fetch axe-core with")
     with tempfile.TemporaryDirectory() as folder:
-        fetched = subprocess.run([npm, "pack", "--silent", _AXE], cwd=folder, capture_output=True, check=False)
+        command = [npm, "pack", "--silent", _AXE]
+        fetched = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=PATIENCE)
         packed = next(Path(folder).glob("*.tgz"), None)
         if fetched.returncode or packed is None:
             missing.skip(f"{_AXE} is not to be had")

@@ -151,6 +151,8 @@ def test_what_can_be_said_now_and_at_the_planned_n_stands_in_words() -> None:
     assert "valid only if it was decided beforehand" in full
     nothing = dashboard(campaign, {**told_of(ak.Tally(FORCED), campaign), "n": 0}).html
     assert "Nothing is told before 20 are." in nothing
+    assert "all looks at once; pale: expected at 1,000</figcaption>" in html
+    assert "pale" not in re.sub(r"<style>.*?</style>", "", full, flags=re.DOTALL)
 
 
 def test_every_picture_has_its_table() -> None:
@@ -160,6 +162,7 @@ def test_every_picture_has_its_table() -> None:
     shares = told["live"]["questions"]["cheated"]["shares"]
     told["path"] = {"cheated": [{"n": n, "shares": shares} for n in (100, 500)]}
     html = dashboard(campaign, told).html
+    assert html.count("block by block; pale: expected up to 1,000</figcaption>") == 3
     assert html.count("<svg") == 1 + 1 + 3  # progress, shares, and a path for each answer
     tables = re.findall(r"<table>.*?</table>", html, re.DOTALL)
     assert len(tables) == 2
@@ -188,6 +191,8 @@ def test_alarms_stand_above_everything() -> None:
     withdrawn = dashboard(campaign, told_of(ak.Tally(FORCED, [60, 30]), campaign, withdrawn=7)).html
     assert "7 answers were withdrawn" in withdrawn
     assert 'role="alert"' not in withdrawn
+    one = dashboard(campaign, told_of(ak.Tally(FORCED, [60, 30]), campaign, withdrawn=1)).html
+    assert "1 answer was withdrawn" in one
 
 
 def test_tables_that_others_tell_are_shown_wherever_they_are() -> None:

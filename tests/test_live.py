@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import askance as ak
+from askance.collect.findings import counted
 from askance.collect.live import LiveEstimates, live_estimates
 from askance.errors import InputError
 
@@ -104,6 +105,8 @@ def test_declines_and_duplicates_are_counted() -> None:
     now = live_estimates(tallies, 1000, declined={"a": 10, "b": 0}, duplicates=3, conflicts=1)
     assert kinds(now) == [("a", "declined", False), ("", "duplicates", False), ("", "conflicts", False)]
     assert now.findings[0].text.startswith("a: 10 people (10.0 %) gave no answer")
+    (alone,) = counted({"a": 90}, {"a": 1}, 0, 0)
+    assert alone.text.startswith("a: 1 person (1.1 %) gave no answer")
 
 
 def test_what_has_no_sequence_is_said() -> None:

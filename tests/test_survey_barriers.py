@@ -163,6 +163,7 @@ def test_without_javascript(browser: Any, tmp_path: Path) -> None:
         context.on("request", lambda request: sent.append(request.post_data) if request.method == "POST" else None)
         page.goto(str(running.client.base_url))
         assert SAY["script"] in page.locator("main").inner_text()
+        assert page.locator("footer").inner_text() == ""  # what the page knows is told by its script
         page.locator("noscript a").click()
         page.locator("#q0-0001").check()
         page.locator("#q1-0000").check()

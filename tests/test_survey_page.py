@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,26 @@ def quiet(person: Person) -> None:
     assert person.console == []
 
 
+def lose(route: Any) -> None:
+    """The server has it, and its answer is lost on the way."""
+    route.fetch()
+    route.abort()
+
+
+@contextmanager
+def on_the_way(person: Person, *happens: Callable[[Any], None]) -> Iterator[None]:
+    """Whatever is sent within meets these in turn: the page waits for as long as the test takes."""
+    turns = cycle(happens)
+    person.page.route("**/reports", lambda route: next(turns)(route))
+    yield
+    person.page.unroute_all(behavior="wait")
+
+
+def try_again(person: Person) -> None:
+    """Press the button that is there until the page has tried by itself."""
+    person.page.evaluate("() => document.getElementById('again')?.click()")
+
+
 def no_network(person: Person) -> None:
     """The first tries never leave the phone."""
     person.context.set_offline(True)
@@ -54,33 +77,41 @@ def no_network(person: Person) -> None:
 
 
 def lost_answer(person: Person) -> None:
-    """The server has it, and the answer is lost on the way."""
-    person.page.route("**/reports", lambda route: (route.fetch(), route.abort()), times=1)
-    person.go_on()
-    person.heading(SAY["waiting_title"])
-    person.page.locator("#again").click()
+    """The server has it, and does not come to say so."""
+    with on_the_way(person, lose):
+        person.go_on()
+        person.heading(SAY["waiting_title"])
+    try_again(person)
     person.page.locator("#receipt").wait_for()
 
 
 def dead_battery(person: Person) -> None:
     """The answer is lost, the page is gone, and is opened again later."""
-    person.page.route("**/reports", lambda route: (route.fetch(), route.abort()), times=1)
-    person.go_on()
-    person.heading(SAY["waiting_title"])
+    with on_the_way(person, lose):
+        person.go_on()
+        person.heading(SAY["waiting_title"])
+        person.context.set_offline(True)
     person.page.close()
+    person.context.set_offline(False)
     person.open()
     person.page.locator("#receipt").wait_for()
 
 
 def portal(person: Person) -> None:
     """Somebody in between answers in place of the server; then the server is busy; then the page is loaded again."""
-    person.page.route("**/reports", lambda route: route.fulfill(status=503, body='{"error":"busy"}'), times=1)
-    person.page.route("**/reports", lambda route: route.fulfill(status=200, body="<h1>Log in</h1>"), times=1)
-    person.go_on()
-    person.heading(SAY["waiting_title"])
-    person.page.unroute_all()
+    login = partial(_fulfil, status=200, body="<h1>Log in</h1>")
+    busy = partial(_fulfil, status=503, body='{"error":"busy"}')
+    with on_the_way(person, login, busy):
+        person.go_on()
+        person.heading(SAY["waiting_title"])
+        with person.page.expect_response("**/reports"):
+            try_again(person)
     person.page.reload()
     person.page.locator("#receipt").wait_for()
+
+
+def _fulfil(route: Any, **told: Any) -> None:
+    route.fulfill(**told)
 
 
 TROUBLES = (quiet, no_network, lost_answer, dead_battery, portal)

@@ -109,7 +109,10 @@ def counted(n: Mapping[str, int], declined: Mapping[str, int], duplicates: int, 
     for question, count in declined.items():
         if as_count(count, "declined"):
             share = count / (count + n.get(question, 0))
-            text = f"{question}: {count:,} people ({100 * share:.1f} %) gave no answer; shares are those of the others"
+            people = "person" if count == 1 else "people"
+            text = (
+                f"{question}: {count:,} {people} ({100 * share:.1f} %) gave no answer; shares are those of the others"
+            )
             yield Finding(question, "declined", False, text)
     if as_count(duplicates, "duplicates"):
         yield Finding("", "duplicates", False, f"entries that came again, and were counted once: {duplicates:,}")

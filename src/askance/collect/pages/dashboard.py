@@ -6,6 +6,7 @@ one file, without what only a server can do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,7 @@ def dashboard(campaign: Campaign, told: Mapping[str, Any], *, closed: bool = Fal
         questions=[_question(question, campaign, told) for question in campaign.questions if question.channel],
         checks=list(_checks(told)),
         tables=[_html(table) for table in tables_in(told.get("counting"))],
+        curve=_curve(told.get("counting") or {}),
         stretches=_stretches(told.get("stretches")),
     )
     return Page(html, policy)
@@ -126,6 +128,7 @@ def _now(
 ) -> dict[str, Markup]:
     caption = f"Shares after {n:,} reports, with intervals that hold at all looks at once"
     drawn = pictures.shares_picture(shown[:_MOST_DRAWN], planned, caption, expected=n < planned)
+    caption += f"; pale: expected at {planned:,}" if n < planned else ""
     return _part(caption, drawn, _shares_table([("", shares)], planned, confidence))
 
 
@@ -140,7 +143,8 @@ def _over_time(asked: Asked, told: Mapping[str, Any], planned: int) -> Iterator[
         own = [(point, _shown(asked, point["shares"])[place]) for point in points]
         title = f"‘{pictures.short(row['name'])}’, {'block by block' if path else 'window by window'}"
         if path:
-            drawn.append((title, pictures.path_picture([(p["n"], r) for p, r in own], planned, title)))
+            pale = f"; pale: expected up to {planned:,}" if points[-1]["n"] < planned else ""
+            drawn.append((title + pale, pictures.path_picture([(p["n"], r) for p, r in own], planned, title)))
         else:
             drawn.append((title, pictures.trend_picture([(p["begins"], r) for p, r in own], title)))
     columns: tuple[Column, ...] = (
@@ -244,7 +248,9 @@ def _html(table: Table) -> Markup:
     """A table for a page whose policy allows no style within elements; texts have no quotes that are not escaped."""
     from markupsafe import Markup
 
-    return Markup(table.to_html().replace(' style="text-align: right"', ' class="right"'))
+    html = table.to_html().replace(' style="text-align: right"', ' class="right"')
+    head, foot, notes = html.replace(" %</th>", "\N{NO-BREAK SPACE}%</th>").partition("<tfoot>")
+    return Markup(head + foot + re.sub("(<td[^>]*>)(.*)</td>", r"\1<p>\2</p></td>", notes))
 
 
 def _part(caption: str, picture: str, table: Table | None = None, notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -272,8 +278,9 @@ def _checks(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         text = finding["text"].removeprefix(f"{finding['question']}: ")
         yield {"alarm": finding["alarm"], "question": finding["question"], "text": text}
     if told["withdrawn"]:
+        answers = "answer was" if told["withdrawn"] == 1 else "answers were"
         yield _check(
-            f"{told['withdrawn']:,} answers were withdrawn, perhaps because of what was drawn: nonresponse_bounds says "
+            f"{told['withdrawn']:,} {answers} withdrawn, perhaps because of what was drawn: nonresponse_bounds says "
             "what the shares of all can be."
         )
     elif told["n"] and "path" in told:
@@ -282,6 +289,17 @@ def _checks(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _check(text: str) -> dict[str, Any]:
     return {"alarm": False, "question": "", "text": text}
+
+
+def _curve(counting: Mapping[str, Any]) -> Markup:
+    """What taggers learned from ever more counts, as a picture: its table is among the others."""
+    from markupsafe import Markup
+
+    points = []
+    for row in counting.get("curve", []):
+        ends = {end: row["right"] if row[end] is None else row[end] for end in ("lower", "upper")}
+        points.append((f"{row['counts']:,} counts", {"estimate": row["right"], **ends}))
+    return Markup(pictures.trend_picture(points, "What a tagger learns from them") if len(points) > 1 else "")
 
 
 def _stretches(counted: Mapping[str, int] | None) -> dict[str, Any] | None:
