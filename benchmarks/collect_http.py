@@ -3,7 +3,7 @@
 Server and clients are processes of their own. For every case the two take turns: rows inserted into a table like the
 store's, in transactions of clients × batch rows with synchronous=FULL (of one row for the single reports), then as many
 reports over HTTP. A report counts when it is acknowledged. The ratio of each round is what is compared: disks and
-neighbours are the same within it.
+neighbours are the same within it, and both hold as many rows.
 
 Where other work keeps the cores busy, seconds tell of that work, too. So the processor time of the server for a report
 is told beside that of a raw row, with their ratio: it is what the server costs, whatever else runs. (Of Linux:
@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -92,16 +93,22 @@ def _cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def raw_speed(folder: Path, case: Case, rows: int) -> Speed:
-    """Of plain inserts."""
-    path = folder / f"raw-{secrets.token_hex(4)}.sqlite"
+def raw_table(path: Path) -> sqlite3.Connection:
+    """A table like the store's, with as large a cache, and as many commits between two checkpoints."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in (
         "PRAGMA journal_mode = WAL",
         "PRAGMA synchronous = FULL",
+        "PRAGMA cache_size = -65536",
+        "PRAGMA wal_autocheckpoint = 16384",
         "CREATE TABLE entries (id BLOB PRIMARY KEY, window INTEGER, content BLOB) WITHOUT ROWID",
     ):
         connection.execute(statement)
+    return connection
+
+
+def raw_speed(connection: sqlite3.Connection, case: Case, rows: int) -> Speed:
+    """Of plain inserts."""
     content = b'{"channel":"bfceed31e3bd9480","answer":"once"}'
     values = [(secrets.token_bytes(16), 20_000, content) for _ in range(rows)]
     start, used = time.perf_counter(), time.process_time()
@@ -109,9 +116,7 @@ def raw_speed(folder: Path, case: Case, rows: int) -> Speed:
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", values[first : first + case.group])
         connection.execute("COMMIT")
-    speed = Speed(rows / (time.perf_counter() - start), (time.process_time() - used) / rows)
-    connection.close()
-    return speed
+    return Speed(rows / (time.perf_counter() - start), (time.process_time() - used) / rows)
 
 
 async def _client(port: int, bodies: list[bytes], batch: int) -> int:
@@ -166,15 +171,15 @@ def measure(case: Case, rounds: int) -> tuple[list[Speed], list[Speed]]:
             address = re.search(r":(\d+)/", server.stdout.readline())
             assert address is not None
             port = int(address[1])
-            http_speed(server.pid, port, collection, case._replace(posts=2))  # everything is awake
             raw, http = [], []
-            rows = case.clients * case.batch * case.posts if case.group > 1 else 400
-            for _ in range(rounds):
-                raw.append(raw_speed(folder, case, rows))
-                http.append(http_speed(server.pid, port, collection, case))
+            # Both hold as many rows all the time: the more random keys, the more pages a group touches.
+            with closing(raw_table(folder / "raw.sqlite")) as table:
+                for few in [case._replace(posts=2)] + [case] * rounds:
+                    raw.append(raw_speed(table, few, few.clients * few.batch * few.posts))
+                    http.append(http_speed(server.pid, port, collection, few))
             server.terminate()
             server.wait()
-    return raw, http
+    return raw[1:], http[1:]  # after the first of each everything is awake
 
 
 def main() -> int:

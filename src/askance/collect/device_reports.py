@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -100,17 +101,26 @@ class _Question:
 
     def entries(self, block: Block, ids: Sequence[bytes], window: int) -> list[Entry]:
         """Reports as they are stored."""
-        texts = [text.encode(block.columns[name]) for name, text in self.texts.items()]
-        contents = [(self._template % values).encode() for values in zip(*texts, strict=True)]
-        sums = self.sums(block.columns, len(contents))
-        return [Entry(id, content, None, window, add) for id, content, add in zip(ids, contents, sums, strict=True)]
+        contents, sums = self._kept(block.columns, len(ids))
+        # Nothing is interpreted row by row here: the writer works at the same time, under the same lock of Python.
+        rows = zip(ids, contents, repeat(None), repeat(window), sums, strict=False)
+        return list(map(partial(tuple.__new__, Entry), rows))
 
-    def sums(self, columns: Mapping[str, AnyArray], n: int) -> list[Mapping[str, IntArray]]:
-        """What each of n reports adds to the tally."""
+    def _kept(
+        self, columns: Mapping[str, AnyArray], n: int
+    ) -> tuple[Iterable[bytes], Iterable[Mapping[str, IntArray]]]:
+        """What is kept of n reports, and what each adds to the tally."""
         if isinstance(self.channel, FiniteChannel):
-            return [self._added[code] for code in columns["answer"].tolist()]
+            codes = columns["answer"].tolist()
+            return map(self._contents.__getitem__, codes), map(self._added.__getitem__, codes)
+        texts = [text.encode(columns[name]) for name, text in self.texts.items()]
         reports = self.schema.assemble(columns)
-        return [{self.name: self.channel.sums(reports[i : i + 1])} for i in range(n)]  # type: ignore[arg-type]
+        sums = [{self.name: self.channel.sums(reports[i : i + 1])} for i in range(n)]  # type: ignore[arg-type]
+        return [(self._template % values).encode() for values in zip(*texts, strict=True)], sums
+
+    def sums(self, columns: Mapping[str, AnyArray]) -> Mapping[str, IntArray]:
+        """What one report adds to the tally."""
+        return next(iter(self._kept(columns, 1)[1]))
 
 
 class DeviceReports:
@@ -209,7 +219,7 @@ class DeviceReports:
         tag = fields.pop("channel")
         question = next(q for q in self._questions if q.schema.tag == tag)
         columns = {name: text.gather([text.read(fields[name])]) for name, text in question.texts.items()}
-        return question.sums(columns, 1)[0]
+        return question.sums(columns)
 
 
 def _require_few(n: int, body: bytes) -> None:

@@ -82,6 +82,8 @@ class Ingest:
             for entry, verdict in zip(entries, settled, strict=True):
                 if verdict is Verdict.TAKEN:
                     self.queue.add(json.loads(entry.content))
+        if len(settled) == len(outcomes):
+            return list(settled)
         verdicts = iter(settled)
         return [next(verdicts) if isinstance(outcome, Entry) else outcome for outcome in outcomes]
 
@@ -112,5 +114,5 @@ class Ingest:
     async def _taken(self, entries: Sequence[Entry]) -> list[Verdict]:
         """What became of entries, when it is durable."""
         verdicts = await asyncio.wrap_future(self._writer.submit(entries)) if entries else []
-        self._collection.came.update(verdicts)
+        self._collection.came.update({verdict: verdicts.count(verdict) for verdict in Verdict})
         return verdicts

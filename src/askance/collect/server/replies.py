@@ -40,6 +40,8 @@ def reply(outcomes: Sequence[Verdict | Refusal]) -> Response:
     >>> answer.body.rstrip().decode(), len(answer.body)
     ('{"verdicts":"TR","refused":[{"line":1,"reason":"malformed","what":"it is not JSON."}]}', 2050)
     """
+    if outcomes.count(Verdict.TAKEN) == len(outcomes):  # nearly always: a thousand times without a look at each
+        return _filled({"verdicts": LETTERS[Verdict.TAKEN] * len(outcomes), "refused": []}, ROOM + len(outcomes), 200)
     letters = "".join(LETTERS[o] if isinstance(o, Verdict) else _REFUSED for o in outcomes)
     refused: list[dict[str, Any]] = []
     used = 64

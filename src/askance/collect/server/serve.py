@@ -15,6 +15,7 @@ from askance.collect.addresses import origin_of
 from askance.collect.collection import Collection
 from askance.collect.server.app import Collector
 from askance.collect.server.preview import Preview
+from askance.collect.server.warming import few_collections
 from askance.errors import InputError
 
 # Seconds that requests get to end after a signal; what was accepted is written whatever happens to them.
@@ -124,7 +125,7 @@ def _run(config: uvicorn.Config, host: str, port: int, started: Callable[[str], 
     address = f"{'https' if config.is_ssl else 'http'}://{name}:{listening.getsockname()[1]}/"
     server = uvicorn.Server(config)
     started(address)
-    with listening:
+    with listening, few_collections():
         server.run(sockets=[listening])
 
 
