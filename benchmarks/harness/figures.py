@@ -81,10 +81,18 @@ def section(stored: Iterable[Figures]) -> list[str]:
 def flat(name: str, figure: Any) -> list[dict[str, Any]]:
     """Rows of a figure by the name of what was done: one for each of its parts that has parts itself."""
     if not isinstance(figure, Mapping):
-        return [{"what": name, "value": figure if isinstance(figure, int | float) else str(figure)}]
-    plain = {key: value for key, value in figure.items() if not isinstance(value, Mapping)}
-    inner = [{"what": name, "side": key, **value} for key, value in figure.items() if isinstance(value, Mapping)]
-    return ([{"what": name, **plain}] if plain else []) + inner
+        return [{"what": name, "value": _plain(figure)}]
+    plain = {key: _plain(value) for key, value in figure.items() if not isinstance(value, Mapping)}
+    inner = {key: value for key, value in figure.items() if isinstance(value, Mapping)}
+    sides = [{"what": name, "side": side} | {key: _plain(own[key]) for key in own} for side, own in inner.items()]
+    return ([{"what": name, **plain}] if plain else []) + sides
+
+
+def _plain(value: Any) -> str | float:
+    """Of several values a text."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, int | float) else str(value)
 
 
 def _cell(value: str | float) -> str:
