@@ -338,7 +338,11 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 
 def test_figures_of_programs_are_kept_and_shown(tmp_path: Path) -> None:
     """Parts of a figure are rows; those that miss a column leave it empty."""
-    figure = {"reports": 5, "here": {"driver": 12_345.6, "wall": 0.123456}, "Dask": {"wall": 1.5, "equal": True, "told": ["a", "b"]}}
+    figure = {
+        "reports": 5,
+        "here": {"driver": 12_345.6, "wall": 0.123456},
+        "Dask": {"wall": 1.5, "equal": True, "told": ["a", "b"]},
+    }
     rows = [*flat("aggregate", figure), *flat("start", 2.0), *flat("a task", [0.1, 0.2])]
     figures = Figures("engines", "What?", Origin("python -m x", "today", "here", "abc", True), 3.0, rows)
     keep(figures, tmp_path)

@@ -112,10 +112,10 @@ def test_steps_do_not_depend_on_whether_the_truth_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 64, 1024, 1025])
-def test_the_place_of_a_word(size: int) -> None:
+def test_the_place_of_a_number(size: int) -> None:
     cumulative = [*sorted(random.Random(size).sample(range(1, 10**6), size - 1)), TOTAL]
-    for word in (0, TOTAL - 1, *cumulative[:-1], *(edge - 1 for edge in cumulative[:-1])):
-        assert place_of(word, np.array(cumulative)) == bisect_right(cumulative, word)
+    for number in (0, TOTAL - 1, *cumulative[:-1], *(edge - 1 for edge in cumulative[:-1])):
+        assert place_of(np.int64(number), np.array(cumulative)) == bisect_right(cumulative, number)
 
 
 def test_large_subsets_on_a_device() -> None:

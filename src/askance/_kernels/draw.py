@@ -57,15 +57,15 @@ def draw_mixture_plain(truth: CodeArray, words: WordArray, reveal: int, cumulati
     return np.where(w < reveal, truth, np.searchsorted(cumulative[0], w, side="right"))
 
 
-def place_of(word: int, thresholds: IntArray) -> int:
-    """How many of a column's cumulative thresholds (k,) are at most the word: the observation that is drawn.
+def place_of(number: np.int64, thresholds: IntArray) -> int:
+    """How many of a column's cumulative thresholds (k,) are at most the number: the observation that is drawn.
 
     Up to a thousand are all compared and counted, without a branch. Halving branches on every comparison, and a
     processor is quicker where it guessed a branch: where the observation is a likely one for its truth.
     """
     if thresholds.size <= _COMPARED:
-        return int(np.count_nonzero(thresholds <= word))
-    return int(thresholds.searchsorted(word, side="right"))
+        return int(np.count_nonzero(thresholds <= number))
+    return int(thresholds.searchsorted(number, side="right"))
 
 
 def guide_shift(guide: GuideArray) -> int:

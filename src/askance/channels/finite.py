@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -21,7 +20,7 @@ from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
 from askance.channels.described import Described
 from askance.channels.observation import ObservationFunction, solve_observation_function
-from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
+from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_number, secure_words, seeded_words
 from askance.channels.registry import labels_as_json
 from askance.channels.reports import Column, Reports, impossible_report, require_reports
 from askance.channels.sum_law import CountLaw, SumLaw
@@ -75,8 +74,12 @@ class FiniteChannel(Described):
         """Draw one chunk of observations, one word each, by the compiled or by the plain loop."""
 
     @abstractmethod
-    def _draw_one(self, truth: int, word: int) -> int:
-        """Draw one observation from one 64-bit word (`device/1`), in steps that do not depend on the truth."""
+    def _draw_one(self, truth: int, number: np.int64) -> int:
+        """Draw one observation from a number below 2⁶² (`device/1`), in steps that do not depend on the truth.
+
+        The number has a fixed size: Python's own have fewer digits where they are small, and are compared faster. A
+        small one may mean that the truth is told.
+        """
 
     # -- what a user meets -----------------------------------------------------------------------------------------
 
@@ -108,8 +111,8 @@ class FiniteChannel(Described):
         >>> Warner("2/3").randomize_one("yes") in ("no", "yes")
         True
         """
-        word = int.from_bytes(os.urandom(8), "little")
-        return self.observations.labels[self._draw_one(self.outputs.code(truth, "truth", secret=True), word)]
+        code = self.outputs.code(truth, "truth", secret=True)
+        return self.observations.labels[self._draw_one(code, secure_number())]
 
     def report_from_words(self, truth: Label, words: Iterable[int]) -> tuple[Label, int]:
         """The report that `device/1` makes of a truth and of 64-bit words, and how many words it took: always one.
@@ -122,7 +125,7 @@ class FiniteChannel(Described):
         (('no', 1), ('yes', 1))
         """
         code = self.outputs.code(truth, "truth", secret=True)
-        return self.observations.labels[self._draw_one(code, int(Words.given(words).take(1)[0]))], 1
+        return self.observations.labels[self._draw_one(code, Words.given(words).number())], 1
 
     def device_truth(self) -> dict[str, Any]:
         """What a device needs to read a truth and to name a report, as plain JSON values."""

@@ -234,10 +234,9 @@ class RandomizedResponse(FiniteChannel):
         else:
             out[:] = draw.draw_mixture_plain(truth, words, self._reveal_weight, self._cumulative)
 
-    def _draw_one(self, truth: int, word: int) -> int:
+    def _draw_one(self, truth: int, number: np.int64) -> int:
         # An answer is always drawn, also where it is not needed, and one of the two is taken without a branch.
-        word >>= draw.DISCARDED_BITS
-        return (truth, draw.place_of(word, self._cumulative[0]))[draw.place_of(word, self._reveal)]
+        return (truth, draw.place_of(number, self._cumulative[0]))[draw.place_of(number, self._reveal)]
 
     def thresholds(self) -> dict[str, Any]:
         """`reveal` and `base`, a weight for every output, which together make up 2⁶²; plain JSON.

@@ -13,13 +13,14 @@ from typing import TypeAlias
 import numpy as np
 
 from askance._arrays import IntArray, WordArray
-from askance._kernels.draw import DISCARDED_BITS
+from askance._kernels.draw import DISCARDED_BITS, TOTAL
 
 #: Gives that many fresh 64-bit words, in an array that the next call may overwrite.
 WordSource: TypeAlias = Callable[[int], WordArray]
 
 #: No call to a source asks for more words than this: they stay in the processor's cache.
 LONGEST_DRAW = 1 << 14
+_DISCARDED, _BELOW = np.int64(DISCARDED_BITS), np.int64(TOTAL - 1)
 _ZEROS = memoryview(bytes(8 * LONGEST_DRAW))
 # Below this many words asking the operating system is cheaper than keying a cipher.
 _CIPHER_PAYS_FROM = 512
@@ -28,6 +29,16 @@ _CIPHER_PAYS_FROM = 512
 def whole_numbers(source: WordSource, count: int) -> IntArray:
     """Random whole numbers below 2⁶², one word for each: what thresholds are compared with."""
     return (source(count) >> np.uint64(DISCARDED_BITS)).astype(np.int64)
+
+
+def secure_number() -> np.int64:
+    """One whole number below 2⁶² from the operating system.
+
+    >>> 0 <= secure_number() < 2**62
+    True
+    """
+    number: np.int64 = (np.frombuffer(os.urandom(8), np.int64)[0] >> _DISCARDED) & _BELOW  # the sign goes
+    return number
 
 
 def pieces(rows: int, words: int = 1) -> Iterator[slice]:

@@ -73,8 +73,8 @@ class TableChannel(FiniteChannel):
         else:
             out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
 
-    def _draw_one(self, truth: int, word: int) -> int:
-        return draw.place_of(word >> draw.DISCARDED_BITS, self._cumulative[truth])
+    def _draw_one(self, truth: int, number: np.int64) -> int:
+        return draw.place_of(number, self._cumulative[truth])
 
 
 def empty_table(observations: int, outputs: int) -> IntArray:

@@ -71,9 +71,10 @@ class Words:
         self.used += count
         return self._source(count)
 
-    def number(self) -> int:
-        """A uniform whole number below 2⁶², of one word: what thresholds are compared with."""
-        return int(self.take(1)[0]) >> DISCARDED_BITS
+    def number(self) -> np.int64:
+        """A uniform whole number below 2⁶², of one word and of a fixed size: what thresholds are compared with."""
+        number: np.int64 = (self.take(1) >> _DISCARDED).astype(np.int64)[0]
+        return number
 
     def numbers(self, count: int) -> WordArray:
         """So many of them, of one word each."""

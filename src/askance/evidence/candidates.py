@@ -95,7 +95,7 @@ class CandidateSets(TableChannel):
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> NoReturn:
         raise self._no_law()
 
-    def _draw_one(self, truth: int, word: int) -> NoReturn:
+    def _draw_one(self, truth: int, number: np.int64) -> NoReturn:
         raise self._no_law()
 
     def _no_law(self) -> InputError:

@@ -237,7 +237,7 @@ class ListedTable:
     def told(self, cell: int, words: Words) -> AnyArray:
         """The observation that one word draws for a true cell (`device/1`), as a set of one; shape (k,)."""
         dense = np.zeros(self.bits, dtype=bool)
-        dense[self.channel._draw_one(cell, int(words.take(1)[0]))] = True
+        dense[self.channel._draw_one(cell, words.number())] = True
         return dense
 
 

@@ -180,7 +180,7 @@ class TableRelease:
         One word says whether the true cell is in. Then as many other cells as the subset has are drawn, and the last
         gives way to the true one where that is in.
         """
-        inside = words.number() < self.keep
+        inside = int(words.number() < self.keep)
         chosen = np.array(words.distinct(self.cells - 1, self.subset_size))
         chosen += chosen >= cell  # the numbers of the others among all
         chosen[-1] = (int(chosen[-1]), cell)[inside]  # both of one type: NumPy takes longer for its own
