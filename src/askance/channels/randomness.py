@@ -34,7 +34,7 @@ def whole_numbers(source: WordSource, count: int) -> IntArray:
 def secure_number() -> np.int64:
     """One whole number below 2⁶² from the operating system.
 
-    >>> 0 <= secure_number() < 2**62
+    >>> 0 <= int(secure_number()) < 2**62
     True
     """
     number: np.int64 = (np.frombuffer(os.urandom(8), np.int64)[0] >> _DISCARDED) & _BELOW  # the sign goes

@@ -34,7 +34,7 @@ class Words:
         used: how many words were taken.
 
     >>> words = Words.given([2**63, 7, 2**64 - 1])
-    >>> words.number() == 2**61, words.below([10, 10]), words.used
+    >>> int(words.number()) == 2**61, words.below([10, 10]), words.used
     (True, [0, 9], 3)
     """
 
