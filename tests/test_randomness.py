@@ -9,6 +9,7 @@ import pytest
 
 from askance import RandomizedResponse, Warner
 from askance.channels import randomness
+from askance.channels.words import Words
 
 CHANNEL = RandomizedResponse("1/2", outputs=256)
 SIZES = [8, 511, 512, 5000, 40_000]
@@ -82,3 +83,10 @@ def test_a_forked_child_draws_its_own() -> None:
     os.close(write)
     assert len(theirs) == 3000
     assert theirs != mine
+
+
+def test_what_is_compared_with_thresholds_has_a_fixed_size() -> None:
+    """Python's own integers are compared faster where they are small, and a small one may say that the truth is told."""
+    numbers = [randomness.secure_number(), *(Words.given([word]).number() for word in (0, 2**34, 2**64 - 1))]
+    assert {type(number) for number in numbers} == {np.int64}
+    assert [int(number) for number in numbers[1:]] == [0, 2**32, 2**62 - 1]
