@@ -86,7 +86,7 @@ def test_a_forked_child_draws_its_own() -> None:
 
 
 def test_what_is_compared_with_thresholds_has_a_fixed_size() -> None:
-    """Python's own integers are compared faster where they are small, and a small one may say that the truth is told."""
+    """Integers of Python are compared faster where they are small, and a small one may say that the truth is told."""
     numbers = [randomness.secure_number(), *(Words.given([word]).number() for word in (0, 2**34, 2**64 - 1))]
     assert {type(number) for number in numbers} == {np.int64}
     assert [int(number) for number in numbers[1:]] == [0, 2**32, 2**62 - 1]
