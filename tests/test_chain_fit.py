@@ -164,13 +164,14 @@ def test_gradient_vanishes_at_the_optimum_of_many_sentences() -> None:
     assert -value == pytest.approx(fit.objective, rel=1e-12)
     curvature = smooth.curvature(1)
     assert curvature is not None
-    # What a Newton step would still gain. The gradient itself at the stop differs tenfold between processors.
-    assert float((gradient**2 / curvature).sum()) / 2 < 1e-8 * abs(fit.objective)
+    # What a Newton step would still gain, of an objective of about a thousand. (The largest component of the gradient
+    # at a stop is twice as large on one processor as on another.)
+    assert float((gradient**2 / curvature).sum()) / 2 < 1e-5
     strict = strict_fit(problem)
     assert strict.objective >= fit.objective - 1e-9
     assert strict.objective - fit.objective < 1e-7 * abs(fit.objective)
     gradient = smooth(smooth.reduce(strict.parameters))[1]
-    assert float((gradient**2 / curvature).sum()) / 2 < 1e-10 * abs(fit.objective)
+    assert float((gradient**2 / curvature).sum()) / 2 < 1e-8
 
 
 def test_a_start_at_the_optimum_stays() -> None:
