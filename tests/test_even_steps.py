@@ -1,7 +1,8 @@
 """On a device the same steps are taken for every truth, and whether or not it is told: checked step by step.
 
 Every instruction of Python that `randomize_one` executes is recorded, with random words that are the same for all
-truths. What NumPy does inside one call is not seen here; `python -m benchmarks --only device-time` times it.
+truths, and with a clock that stands still, so that it does not wait. What NumPy does inside one call is not seen here:
+calls take whole units of time, and `python -m benchmarks --only device-time` looks for what these still tell.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import pytest
 from benchmarks.comparisons.device_time import KINDS, area, extreme_truths
 
 from askance._kernels.draw import TOTAL, place_of
-from askance.channels import AnyChannel, FiniteChannel, SubsetSelection, entries
+from askance.channels import AnyChannel, FiniteChannel, SubsetSelection, entries, even_time
+from askance.channels.even_time import UNIT, in_even_time
+from askance.errors import InputError
 
 CHANNELS = {
     f"{entry.kind}-{number}": entry.build(example)
@@ -46,6 +49,7 @@ class Recorded:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "urandom", urandom)
+            patch.setattr(even_time, "perf_counter_ns", lambda: 0)
             before, collects = sys.gettrace(), gc.isenabled()
             gc.disable()  # a collection that happens to fall into the call runs what others asked it to
             sys.settrace(self._trace)
@@ -122,6 +126,53 @@ def test_large_subsets_on_a_device() -> None:
     channel = SubsetSelection(1000, "1/2", 300)
     sent = bytes.fromhex(channel.randomize_one(999)["subset"])
     assert int.from_bytes(sent, "little").bit_count() == 300
+
+
+# -- whole units of time -----------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes while a call works, and by one nanosecond with every look at it."""
+
+    def __init__(self) -> None:
+        self.now = 123
+
+    def look(self) -> int:
+        self.now += 1
+        return self.now
+
+
+@pytest.mark.parametrize("refused", [False, True])
+@pytest.mark.parametrize("work", [1, 50, UNIT // 2, UNIT - 3, UNIT, UNIT + 1, 5 * UNIT + 7])
+def test_a_call_takes_whole_units_of_time(work: int, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(even_time, "perf_counter_ns", clock.look)
+
+    @in_even_time
+    def call() -> int:
+        clock.now += work
+        if refused:
+            raise InputError("is refused", remedy="Give another.")
+        return work
+
+    start = clock.now + 1
+    if refused:
+        with pytest.raises(InputError):
+            call()
+    else:
+        assert call() == work
+    units, over = divmod(clock.now - start, UNIT)
+    assert (units, over) == (-(-(work + 1) // UNIT), 0)
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_every_channel_takes_whole_units(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, channel = Clock(), CHANNELS[name]
+    monkeypatch.setattr(even_time, "perf_counter_ns", clock.look)
+    for truth in truths_of(channel)[0]:
+        start = clock.now + 1
+        channel.randomize_one(truth)
+        assert clock.now - start == UNIT
 
 
 # -- the benchmark -----------------------------------------------------------------------------------------------------

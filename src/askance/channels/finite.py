@@ -19,6 +19,7 @@ from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
 from askance.channels.described import Described
+from askance.channels.even_time import in_even_time
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_number, secure_words, seeded_words
 from askance.channels.registry import labels_as_json
@@ -102,10 +103,12 @@ class FiniteChannel(Described):
         column = as_column(truth, "truth", secret=True)
         return self._observe(column, secure_words(column.size))
 
+    @in_even_time
     def randomize_one(self, truth: Label) -> Label:
-        """`randomize` for a single answer, as on a respondent's device: no compiler, a few microseconds.
+        """`randomize` for a single answer, as on a respondent's device: no compiler.
 
-        The same steps are taken for every answer, and whether or not the truth is told.
+        The same steps are taken for every answer, and whether or not the truth is told, in 20 microseconds or a
+        multiple of them; `randomize` noises many answers far faster.
 
         >>> from askance import Warner
         >>> Warner("2/3").randomize_one("yes") in ("no", "yes")

@@ -21,6 +21,7 @@ from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._words import Place
 from askance.categories import Categories
 from askance.channels.described import Described
+from askance.channels.even_time import in_even_time
 from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.choices import Averaging as Averaging
 from askance.channels.statistics.choices import Calibration as Calibration
@@ -221,19 +222,19 @@ class StatisticsChannel(Described):
         rows = self._rows(truth)
         return self._observe(rows, secure_words(self._many_words(len(rows))))
 
+    @in_even_time
     def randomize_one(self, truth: ArrayLike) -> dict[str, Any]:
-        """`randomize` for one respondent, as on a device: no compiler; the report as plain JSON values.
+        """`randomize` for one respondent, as on a device: the report as plain JSON values.
 
-        The same steps are taken, and as many random words, for every truth.
+        For every truth the same steps, as many random words, and a multiple of 20 microseconds.
         """
         return self._report(self._read_one(truth), Words.fresh())
 
     def report_from_words(self, truth: ArrayLike, words: Iterable[int]) -> tuple[dict[str, Any], int]:
         """The report that `device/1` makes of a truth and of 64-bit words, and how many words it took.
 
-        `randomize_one` is this with words from the operating system. Known words protect nobody: this is for devices in
-        other languages to be compared with (`askance vectors`), and for `permanent_words`. How many words it takes
-        depends on the channel and on the words, never on the truth.
+        `randomize_one` is this with the system's words. Known words protect nobody: this is to compare devices in other
+        languages with (`askance vectors`), and for `permanent_words`. How many it takes does not depend on the truth.
 
         >>> from askance import PerValue
         >>> channel = PerValue(3, 1)

@@ -14,6 +14,7 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import as_array, as_count, as_floats, as_fraction, shown
 from askance._digest import purpose_of
+from askance.channels.even_time import in_even_time
 from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
@@ -172,6 +173,7 @@ class MomentRelease:
         """Noise every respondent with a cryptographic source: what protects a person."""
         return self.channel.randomize(self.encode(x, y).rows)
 
+    @in_even_time
     def randomize_one(self, x: ArrayLike, y: float) -> dict[str, Any]:
         """`randomize` for one respondent, as on a device; the report as plain JSON values."""
         return self.channel.randomize_one(self.encode(as_array(x, "x")[None], [y]).rows[0])
