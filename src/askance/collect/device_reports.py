@@ -72,8 +72,14 @@ class _Question:
 
     @cached_property
     def _added(self) -> list[Mapping[str, IntArray]]:
-        """What every answer adds to the tally: one mapping for all reports that give it."""
-        return [{self.name: row} for row in np.eye(self.channel.sums_size, dtype=np.int64)]
+        """What every answer adds to the tally: one mapping for all reports that give it.
+
+        Rows of the identity, each a stretch of zeros around one 1: memory grows with the answers, not their square.
+        """
+        k = self.channel.sums_size
+        one = np.zeros(2 * k - 1, dtype=np.int64)
+        one[k - 1] = 1
+        return [{self.name: one[k - 1 - answer : 2 * k - 1 - answer]} for answer in range(k)]
 
     @cached_property
     def _contents(self) -> list[bytes]:

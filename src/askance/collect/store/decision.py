@@ -19,6 +19,8 @@ Tallies: TypeAlias = dict[tuple[str, int], Sums]
 #: The question under which entries themselves are counted.
 ALL = ""
 _NO_SUMS: IntArray = np.zeros(0, dtype=np.int64)
+# Sums that are added up at once: a group of entries may have thousands of millions.
+_NUMBERS = 2**20
 
 
 class Decision(NamedTuple):
@@ -97,10 +99,15 @@ def _column_sums(question: str, arrays: list[IntArray]) -> IntArray:
     sizes = {array.size for array in arrays}
     if len(sizes) > 1:
         raise _wrong_sums(question, f"has {max(sizes)} sums", f"{min(sizes)}, as before")
-    together = np.concatenate(arrays)
-    if not question or together.dtype != np.int64 or together.ndim != 1:
-        raise _wrong_sums(question, "is no column of 64-bit integers", "what channel.sums returns, by question")
-    total: IntArray = together.reshape(len(arrays), -1).sum(axis=0)
+    (width,) = sizes
+    total: IntArray = np.zeros(width, dtype=np.int64)
+    few = max(1, _NUMBERS // max(1, width))
+    for start in range(0, len(arrays), few):
+        block = arrays[start : start + few]
+        together = np.concatenate(block)
+        if not question or together.dtype != np.int64 or together.ndim != 1:
+            raise _wrong_sums(question, "is no column of 64-bit integers", "what channel.sums returns, by question")
+        total += together.reshape(len(block), width).sum(axis=0)
     return total
 
 
