@@ -142,11 +142,19 @@ class Clock:
         return self.now
 
 
+@pytest.fixture
+def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """What calls take for the time, with a random byte of 0 or of the test's choice."""
+    clock, byte = Clock(), bytes([getattr(request, "param", 0)])
+    monkeypatch.setattr(even_time, "perf_counter_ns", clock.look)
+    monkeypatch.setattr(even_time, "urandom", lambda size: byte * size)
+    return clock
+
+
+@pytest.mark.parametrize(("clock", "late"), [(0, 0), (1, 8), (255, 2040)], indirect=["clock"])
 @pytest.mark.parametrize("refused", [False, True])
 @pytest.mark.parametrize("work", [1, 50, UNIT // 2, UNIT - 3, UNIT, UNIT + 1, 5 * UNIT + 7])
-def test_a_call_takes_whole_units_of_time(work: int, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(even_time, "perf_counter_ns", clock.look)
+def test_a_call_takes_whole_units_and_a_random_time(work: int, refused: bool, clock: Clock, late: int) -> None:
 
     @in_even_time
     def call() -> int:
@@ -162,13 +170,12 @@ def test_a_call_takes_whole_units_of_time(work: int, refused: bool, monkeypatch:
     else:
         assert call() == work
     units, over = divmod(clock.now - start, UNIT)
-    assert (units, over) == (-(-(work + 1) // UNIT), 0)
+    assert (units, over) == (-(-(work + 1) // UNIT), late)
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-def test_every_channel_takes_whole_units(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, channel = Clock(), CHANNELS[name]
-    monkeypatch.setattr(even_time, "perf_counter_ns", clock.look)
+def test_every_channel_takes_whole_units(name: str, clock: Clock) -> None:
+    channel = CHANNELS[name]
     for truth in truths_of(channel)[0]:
         start = clock.now + 1
         channel.randomize_one(truth)
