@@ -50,6 +50,7 @@ class Recorded:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "urandom", urandom)
             patch.setattr(even_time, "perf_counter_ns", lambda: 0)
+            patch.setattr(even_time, "urandom", bytes)  # of that clock nothing would be late enough but 0
             before, collects = sys.gettrace(), gc.isenabled()
             gc.disable()  # a collection that happens to fall into the call runs what others asked it to
             sys.settrace(self._trace)
