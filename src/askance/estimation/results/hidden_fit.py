@@ -98,7 +98,7 @@ class HiddenFit(RowsFit):
         """The share of every value of a hidden variable, averaged over respondents with their sampling weights.
 
         Errors are given the covariates of those who are averaged over; `fit.variable(name).prevalence(population=True)`
-        has those of the population, and shares by group. Where a share is within three standard errors of 0 or 1, or a
+        has those of the population, and shares by group. Where a share is within eight standard errors of 0 or 1, or a
         weak prior acted, its interval is from the profile of the likelihood, which holds on the boundary too.
 
         Args:
