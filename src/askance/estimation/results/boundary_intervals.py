@@ -21,8 +21,8 @@ from askance.estimation.solvers.function_profile import highest, largest_share
 if TYPE_CHECKING:
     from askance.estimation.results.hidden_fit import HiddenFit
 
-# A share is near its end where it is within so many standard errors of it: beyond, its law is not skewed any more. Within
-# three the usual intervals are plainly wrong; at five or six they still miss more often below the truth than above it.
+# A share is near its end where it is within so many standard errors of it: beyond, its law is not skewed any more.
+# Within three the usual intervals are plainly wrong; at five or six they still miss twice as often on one side.
 _NEAR = 8.0
 # Where the likelihood tells less than this part of what is known of a share at θ̂, and a weak prior the rest, there is
 # no variance to compare with.
