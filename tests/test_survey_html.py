@@ -321,9 +321,10 @@ def filled_in(page: str) -> dict[str, str]:
 
 
 def test_who_comes_too_late_is_told_before_answering(tmp_path: Path) -> None:
-    with served(collection_in(tmp_path)) as running:
+    with served(collection_in(tmp_path, "own_die = true\n" + SURVEY)) as running:
         running.collector.ingest.closed = True
-        assert page_texts()["en"]["closed"] in running.client.get("/").text
+        for place in ("/", "/v1/exams/form"):
+            assert page_texts()["en"]["closed"] in running.client.get(place).text
 
 
 def test_a_campaign_without_own_dice_takes_no_form(tmp_path: Path) -> None:
