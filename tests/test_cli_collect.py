@@ -283,6 +283,19 @@ def test_new_campaigns_work_as_they_are(kind: str, tmp_path: Path) -> None:
     assert "not replaced" in again.err
 
 
+def test_what_to_type_next_can_be_copied_where_names_have_blanks(folder: Path) -> None:
+    made = call("collect", "new", "survey", "-o", "my first.toml")
+    assert "askance collect 'my first.toml' --preview\n" in made.out
+
+
+def test_a_store_that_is_none_is_named(folder: Path) -> None:
+    for command in ("serve", "export"):
+        wrong = call(
+            "collect", command, "exams.toml", "--store", "exams.toml", *(["-o", "a.csv"] * (command == "export"))
+        )
+        assert_one_line(wrong, ("exams.toml: this is no SQLite file",))
+
+
 def test_only_counting_campaigns_have_a_text(tmp_path: Path) -> None:
     for arguments in (["counting"], ["survey", "--text", "news.txt"]):
         outcome = call("collect", "new", *arguments, "-o", str(tmp_path / "new.toml"))

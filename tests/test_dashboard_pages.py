@@ -83,7 +83,10 @@ def test_from_the_link_that_works_once_to_the_export(browser: Any, tmp_path: Pat
         name, responses = admin.file("All responses (CSV)")
         rows = list(csv.DictReader(responses.decode().splitlines()))
         assert (name, len(rows), sum(row["cheated"] == "yes" for row in rows)) == ("exams.csv", 60, 20)
-        page.get_by_role("button", name="Take no more answers").click()
+        closing = page.get_by_role("button", name="Close it for good")
+        assert not closing.is_visible()  # a thumb that slips does not end a campaign
+        page.locator("summary", has_text="Take no more answers").click()
+        closing.click()
         page.get_by_text("takes no more answers").wait_for()
         assert running.verdicts(line_of(running.collection)) == "R"
         page.get_by_role("button", name="Leave").click()

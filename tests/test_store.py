@@ -369,6 +369,16 @@ def test_no_name_of_a_file_keeps_answers_in_memory(tmp_path: Path, monkeypatch: 
             assert store.count() == 1
 
 
+def test_a_folder_where_nothing_may_be_written_is_said_to_be_one(tmp_path: Path) -> None:
+    """The file itself may be written, and its log cannot be made beside it: room on the disk does not help."""
+    SqliteStore.open(tmp_path / "store").close()
+    known = sqlite3.connect(f"file:{tmp_path / 'store'}?mode=ro", uri=True, isolation_level=None)
+    with pytest.raises(StoreUnavailableError, match="cannot be written") as caught:
+        SqliteStore(known)._rows("INSERT INTO meta VALUES (?, ?)", ("a", b"b"))
+    assert caught.value.remedy == "Give a path in a folder where you may write."
+    known.close()
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     text, foreign, nothing = tmp_path / "text", tmp_path / "foreign", tmp_path / "nothing"
     text.write_text("this is a text of more than sixteen characters, and of no SQLite. " * 20)

@@ -8,6 +8,7 @@ import json
 import re
 import secrets
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -280,10 +281,50 @@ def test_a_plain_form_is_taken_once(tmp_path: Path) -> None:
         assert json.loads(content) == {"cheated": "yes", "often": "very often", "age": 34, "region": "north"}
 
 
+@pytest.mark.parametrize(
+    ("code", "told"), [("hello", "code_wrong"), ("a" * 25 + "b", "code_wrong"), ("a" * 26, "foreign")]
+)
+def test_a_plain_form_with_a_wrong_code_comes_back_filled_in(tmp_path: Path, code: str, told: str) -> None:
+    """Who had to choose anew would roll anew, and could keep the roll that pleases."""
+    with served(collection_in(tmp_path, "own_die = true\n" + TOKENS)) as running:
+        sent = fields(code, q3="xxxx")
+        answer = running.client.post("/v1/exams/form?lang=en", data=sent)
+        assert escape(page_texts()["en"][told]) in answer.text
+        assert "form-action 'self'" in answer.headers["content-security-policy"]
+        assert filled_in(answer.text) == sent
+
+
+def test_a_plain_form_that_the_store_did_not_take_comes_back_filled_in(tmp_path: Path) -> None:
+    """Without a script nothing is kept on the device: that it is sent later by itself is not to be promised."""
+    collection = collection_in(tmp_path, "own_die = true\n" + SURVEY)
+    with served(collection) as running:
+        place = Path(collection.address)
+        away = place.with_name("away.sqlite")
+        place.rename(away)
+        sent = fields()
+        answer = running.client.post("/v1/exams/form", data=sent)
+        assert answer.status_code == 503
+        assert page_texts()["en"]["waiting_memory"] in answer.text
+        assert page_texts()["en"]["waiting"] not in answer.text
+        assert filled_in(answer.text) == sent
+        away.rename(place)
+        again = running.client.post("/v1/exams/form", data=filled_in(answer.text))
+        assert "Thank you" in again.text
+
+
+def filled_in(page: str) -> dict[str, str]:
+    """What a browser would send of a form as it came."""
+    texts = re.findall(r'<input [^>]*name="(id|token)" value="([^"]*)"', page)
+    choices = re.findall(r'<input [^>]*name="(\w+)"[^>]*value="(\w+)" checked', page)
+    menus = re.findall(r'<select name="(\w+)".*?value="(\w+)" selected', page, flags=re.DOTALL)
+    return dict(texts + choices + menus)
+
+
 def test_who_comes_too_late_is_told_before_answering(tmp_path: Path) -> None:
-    with served(collection_in(tmp_path)) as running:
+    with served(collection_in(tmp_path, "own_die = true\n" + SURVEY)) as running:
         running.collector.ingest.closed = True
-        assert page_texts()["en"]["closed"] in running.client.get("/").text
+        for place in ("/", "/v1/exams/form"):
+            assert page_texts()["en"]["closed"] in running.client.get(place).text
 
 
 def test_a_campaign_without_own_dice_takes_no_form(tmp_path: Path) -> None:

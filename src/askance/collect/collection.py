@@ -13,7 +13,7 @@ from pathlib import Path
 from askance._arrays import IntArray
 from askance.collect.campaign_file import read_campaign
 from askance.collect.device_reports import DeviceReports
-from askance.collect.store import Store, Verdict, open_store, without_password
+from askance.collect.store import Store, Verdict, named_in_errors, open_store, without_password
 from askance.collect.store.entry import hashes_in, token_hash
 from askance.collect.store.schema import CLOSED as CLOSED  # whoever closes a collection looks for it here
 from askance.collect.store.schema import FINGERPRINT, PEOPLE, WITHDRAWN
@@ -57,7 +57,9 @@ class Collection:
                 f"{self.place} is not there: nothing was collected.",
                 remedy="Start with `askance collect serve`, or say where answers are kept with --store.",
             )
-        with open_store(self.address, make=new) as store:
+        with named_in_errors(self.place):
+            store = open_store(self.address, make=new)
+        with store:
             self.prepare(store, new=new)
             yield store
 

@@ -67,7 +67,7 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
 def close_command(campaign: Path, store: str | None) -> None:
     """Close CAMPAIGN: from this moment on nothing new is taken, also by a server that runs.
 
-    What was taken before is acknowledged again to whoever did not hear of it.
+    It does not open again. What was taken before is acknowledged again to whoever did not hear of it.
     """
     from askance.collect.collection import CLOSED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 
 import click
@@ -42,5 +43,6 @@ def new_command(kind: str, text: Path | None, output: Path) -> None:
     below = None if text is None else os.path.relpath(text, output.parent)
     name = re.sub("[^a-z0-9]+", "-", output.stem.lower()).strip("-") or "campaign"
     write_whole(output, start_of(kind, name, below).encode())
-    rows = [("check it", f"askance collect check {output}"), ("see it", f"askance collect {output} --preview")]
+    file = shlex.quote(str(output))
+    rows = [("check it", f"askance collect check {file}"), ("see it", f"askance collect {file} --preview")]
     show(Card(f"campaign written to {output}", rows, {"output": str(output), "kind": kind}))

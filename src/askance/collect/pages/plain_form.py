@@ -18,7 +18,7 @@ from askance.collect.pages.odds import told_odds
 from askance.collect.pages.texts import texts_in
 from askance.collect.store.entry import ID_BYTES
 from askance.collect.submission import Form
-from askance.collect.tokens import TOKEN_LETTERS
+from askance.collect.tokens import TOKEN_LETTERS, read_token
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class PlainForm:
 
     def line(self, body: bytes) -> bytes:
         """The line that the script would have sent for a form; refused where something is missing."""
-        fields = {name: values[0] for name, values in parse_qs(body.decode("latin-1")).items()}
+        fields = _fields(body)
         answers: dict[str, Any] = {}
         for i, question in enumerate(self.campaign.questions):
             codes = dict(zip(_codes(self._answers[i]), self._answers[i], strict=True))
@@ -76,12 +76,18 @@ class PlainForm:
             raise InputError("the form is not one of this page.", remedy="Load the page again.")
         return line
 
-    def content(self, language: str) -> dict[str, Any]:
-        """What the template is told."""
-        campaign = self.campaign
+    def lacks_code(self, body: bytes) -> bool:
+        """Whether a form that needs a code came without one, or with a slip of the pen that no code can have."""
+        return self.campaign.access == "tokens" and read_token(_fields(body).get("token")) is None
+
+    def content(self, language: str, sent: bytes = b"") -> dict[str, Any]:
+        """What the template is told. A form that was sent and not taken comes back as it was filled in, with its id."""
+        campaign, fields = self.campaign, _fields(sent)
         return {
             "action": f"{plain_address(campaign)}?lang={language}",
-            "id": secrets.token_hex(ID_BYTES),
+            "id": fields.get("id") or secrets.token_hex(ID_BYTES),
+            "token": fields.get("token", ""),
+            "chosen": fields,
             "fill": self._fill(),
             "odds": told_odds(campaign, language),
             "needs_token": campaign.access == "tokens",
@@ -161,6 +167,10 @@ def _answers(question: Asked) -> list[Any]:
     if isinstance(question.channel, FiniteChannel):
         return list(question.channel.observations.labels)
     return list(question.values)
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(body.decode("latin-1")).items()}
 
 
 def _codes(answers: Sequence[Any]) -> list[str]:

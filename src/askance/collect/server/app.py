@@ -110,7 +110,7 @@ class Collector:
             return failure(404, "there is no form here: answers are noised by the script of the page.")
         if request.method == "POST":
             return await plain_answer(campaign, self.ingest, request)
-        return plain_page(campaign, request)
+        return (closed_page if self.ingest.closed else plain_page)(campaign, request)
 
     async def _device(self, request: Request) -> Response:
         return JSONResponse(device_json(self.collection))

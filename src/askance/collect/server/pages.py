@@ -58,9 +58,13 @@ def closed_page(campaign: Campaign, request: Request) -> Response:
 
 def plain_page(campaign: Campaign, request: Request) -> Response:
     """GET /v1/{campaign}/form: the survey for somebody without a script, who rolls and chooses."""
-    language = language_of(campaign, request)
-    content = PlainForm(campaign).content(language)
-    made = _in_language("plain_form.html", language, title=campaign.text(campaign.titles, language), form=content)
+    return _plain_form(PlainForm(campaign), language_of(campaign, request))
+
+
+def _plain_form(form: PlainForm, language: str, status: int = 200, sent: bytes = b"", **problem: str) -> Response:
+    campaign = form.campaign
+    told = {"title": campaign.text(campaign.titles, language), "form": form.content(language, sent), **problem}
+    made = _in_language("plain_form.html", language, status, **told)
     made.headers["Content-Security-Policy"] = FORM_POLICY
     return made
 
@@ -71,13 +75,21 @@ def _in_language(template: str, language: str, status: int = 200, **content: Any
 
 
 async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> Response:
-    """POST /v1/{campaign}/form: what somebody without a script rolled and chose."""
+    """POST /v1/{campaign}/form: what somebody without a script rolled and chose.
+
+    Nothing is kept on the device. So the form comes back filled in where its code is wrong or the store does not
+    answer: who had to choose anew would roll anew.
+    """
     ingest.limit(request)
     form, language = PlainForm(campaign), language_of(campaign, request)
     say = texts_in(language)
     key, receipt, what, status = "refused", "", "", 200
+    sent = b""
     try:
-        line = form.line(await body_of(request, form.most_bytes))
+        sent = await body_of(request, form.most_bytes)
+        if form.lacks_code(sent):
+            return _plain_form(form, language, 422, sent, problem=say["wrong"], remedy=say["code_wrong"])
+        line = form.line(sent)
         outcome = (await ingest.settled(line))[0]
         if isinstance(outcome, Verdict):
             keys = {Verdict.SPENT: "spent", Verdict.FOREIGN: "foreign", Verdict.CLOSED: "closed"}
@@ -90,6 +102,8 @@ async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> 
     except InputError as error:
         what, status = str(error), 422
     except AskanceError:  # the store is gone, or too much waits: the same form can be sent again
-        key, status = "waiting", 503
+        return _plain_form(form, language, 503, sent, problem=say["waiting_title"], remedy=say["waiting_memory"])
+    if key == "foreign":
+        return _plain_form(form, language, status, sent, problem=say["foreign_title"], remedy=say["foreign"])
     text = say["receipt_note"] if key == "done" else say[key].format(reason=what)
     return _in_language("plain_reply.html", language, status, title=say[f"{key}_title"], text=text, receipt=receipt)

@@ -80,18 +80,18 @@ def restore(path: str | os.PathLike[str], address: str | os.PathLike[str], finge
     with _room(None) as room:
         with opened(source, unpack=False) as backup, (room / "backup").open("xb") as copy:
             shutil.copyfileobj(backup, copy)  # opening it writes beside it, and brings it to the newest version
-        with _named(source):
+        with named_in_errors(source):
             stored = SqliteStore.open(room / "backup", make=False)
         with stored:
-            with _named(source):
+            with named_in_errors(source):
                 _require_campaign(stored, fingerprint)
-            with _named(without_password(address)):
+            with named_in_errors(without_password(address)):
                 _fill(address, stored)
 
 
 @contextmanager
-def _named(place: object) -> Iterator[None]:
-    """Errors say which of the two they are about."""
+def named_in_errors(place: object) -> Iterator[None]:
+    """Errors say which store they are about."""
     try:
         yield
     except AskanceError as error:

@@ -210,6 +210,10 @@ def _unavailable() -> Iterator[None]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) in _BROKEN:
             raise FormatError(f"this is no SQLite file, or damaged ({error}).", remedy="Restore a backup.") from None
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:  # its log lies beside it
+            raise StoreUnavailableError(
+                f"the store cannot be written ({error}).", remedy="Give a path in a folder where you may write."
+            ) from None
         raise StoreUnavailableError(
             f"the store takes nothing now ({error}).", remedy="Make room on its disk, or wait for whoever locks it."
         ) from None
