@@ -296,6 +296,8 @@ def test_from_text_to_a_tagger_and_back_to_questions() -> None:
     left = set(Path("text.txt").read_text().splitlines()) - again
     assert asked["tags"] == ["D", "N"]
     assert {row["sentence"].replace("[[ ", "").replace(" ]]", "") for row in rows_of("more.csv")} == left
+    asked = parsed(call("questions", "text.txt", "--tagger", "model", "--rest", "D", "-o", "next.csv", "--json"))
+    assert (asked["tags"], {row["D"] for row in rows_of("next.csv")}) == (["N"], {"-"})  # as in the first sheets
 
 
 def test_every_person_gets_a_sheet() -> None:
