@@ -202,10 +202,11 @@ def test_held_out_file_of_label_studio() -> None:
 def test_miscounts_accept_counts_that_cannot_be() -> None:
     noisy = simulate(COUNTS, Miscounts(0.1, 0.05), np.random.default_rng(3))
     write_regions("noisy.jsonl", noisy)
+    write_regions("held.jsonl", noisy)
     assert_one_line(call("train", "noisy.jsonl", "-o", "model"), ("noisy.jsonl, line ", "counts of", "together"))
     left_out = done("train", "noisy.jsonl", "--skip-bad", "-o", "model")["left_out"]
     assert 10 < left_out < 60
-    found = done("train", "noisy.jsonl", "--miscounts", "0.1,0.05", "--dev", "noisy.jsonl", "-o", "model")
+    found = done("train", "noisy.jsonl", "--miscounts", "0.1,0.05", "--dev", "held.jsonl", "-o", "model")
     assert (found["left_out"], found["regions"]) == (0, 60)
     assert found["miscounts"] == {"": {"missed": 0.1, "extra": 0.05}}
     table = call("train", "noisy.jsonl", "--miscounts", "0.1,0.05", "-o", "model").out
@@ -308,10 +309,30 @@ def test_several_files_of_regions() -> None:
         (("filled.csv",), ("filled.csv is a table", "`askance questions --read filled.csv -o counts.jsonl`")),
         (("bare.txt",), ("bare.txt is text without tags", "--bare bare.txt")),
         (("counts.jsonl", "./counts.jsonl"), ("counts.jsonl is given twice",)),
+        (("counts.jsonl", "--labelled", "bare.txt"), ("bare.txt has no tags", "(.tsv)")),
+        ((), ("REGIONS is missing", "--labelled")),
+        (("--bare", "bare.txt"), ("REGIONS is missing",)),
+        (("--labelled", "more.tsv", "--engine", "here:2", "--method", "node"), ("REGIONS is missing",)),
+        (("counts.jsonl", "--dev", "./counts.jsonl"), ("--dev counts.jsonl", "learn from")),
+        (("counts.jsonl", "--labelled", "more.tsv", "--dev", "more.tsv"), ("--dev more.tsv", "learn from")),
+        (("--labelled", "export.jsonl"), ("--scheme is missing", "--scheme bio", "--scheme plain")),
     ],
 )
 def test_files_that_are_no_regions(given: tuple[str, ...], said: tuple[str, ...]) -> None:
     assert_one_line(call("train", *given, "-o", "model"), said)
+
+
+def test_labels_alone() -> None:
+    """What crfsuite takes: no regions, the tags of all labelled files, whose words are all the same evidence."""
+    write_tagged("less.tsv", MORE.take([0]))
+    known = RegionCounts.join(
+        [RegionCounts.of_labels(part.with_tagset(sorted(TAGS))) for part in (MORE.take([0]), MORE)]
+    )
+    found = done("train", "--labelled", "less.tsv", "--labelled", "more.tsv", "-o", "model")
+    assert (found["regions"], found["labelled_tokens"]) == (0, len(known))
+    assert_same(loaded(), CountTagger().fit(known))
+    found = done("train", "--labelled", "export.jsonl", "--scheme", "plain", "-o", "model")
+    assert found["labelled_tokens"] == MORE.n_tokens
 
 
 def test_names_do_not_hide_regions() -> None:
@@ -363,9 +384,10 @@ def test_entities_go_to_a_tool_and_come_back() -> None:
     gold = entities(10, 2)
     write_tagged("gold.tsv", gold)
     write_annotations("gold.jsonl", gold, "doccano")
+    write_annotations("held.jsonl", gold, "doccano")
     for options in ((), ("--scheme", "bio"), ("--scheme", "bio", "--outside", "O")):
         found = done(
-            "train", "entities.jsonl", "--labelled", "gold.jsonl", "--dev", "gold.jsonl", *options, "-o", "model"
+            "train", "entities.jsonl", "--labelled", "gold.jsonl", "--dev", "held.jsonl", *options, "-o", "model"
         )
         assert found["labelled_tokens"] == gold.n_tokens
         found = done("evaluate", "model", "gold.jsonl", *options)

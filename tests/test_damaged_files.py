@@ -406,6 +406,7 @@ SEEN: dict[str, tuple[str, str, bytes, str]] = {
         b'kind = "per-value"\ndim = 1\nprivacy_level = 1\npossible = [[0], ["1e400"]]',
         "at most 1.7e308",
     ),
+    "a workbook": ("read_sheet", "s.csv", b"PK\x03\x04\r\x00\xff", "Save a sheet as CSV"),
     "lines of an old Macintosh, a sheet": (
         "read_sheet",
         "s.csv",

@@ -380,6 +380,13 @@ def test_stretches_are_counted_without_what_was_replaced(tmp_path: Path) -> None
     assert "<b>2</b> of 4 stretches were counted 2 times, 3 at least once." in html
 
 
+def test_tokens_of_those_who_count_are_issued_and_never_spent(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path, COUNTING)
+    with collection.opened(new=True) as store:
+        collection.issue_tokens(store, 3)
+        assert Progress(collection).told()["tokens"] == {"issued": 3, "spent": 0}
+
+
 # -- the page, served --------------------------------------------------------------------------------------------------
 
 

@@ -296,6 +296,8 @@ def test_from_text_to_a_tagger_and_back_to_questions() -> None:
     left = set(Path("text.txt").read_text().splitlines()) - again
     assert asked["tags"] == ["D", "N"]
     assert {row["sentence"].replace("[[ ", "").replace(" ]]", "") for row in rows_of("more.csv")} == left
+    asked = parsed(call("questions", "text.txt", "--tagger", "model", "--rest", "D", "-o", "next.csv", "--json"))
+    assert (asked["tags"], {row["D"] for row in rows_of("next.csv")}) == (["N"], {"-"})  # as in the first sheets
 
 
 def test_every_person_gets_a_sheet() -> None:
@@ -329,7 +331,7 @@ def test_the_same_seed_gives_the_same_sheet() -> None:
         (("text.txt", "--tags", "A,B", "--asked", "3", "-o", "sheet.csv"), "--asked is 3; allowed: a whole number"),
         (("text.txt", "--tags", "A", "-o", "sheet.csv"), "two tags and more. Give --rest other."),
         (("text.txt", "--tags", 'A,"B', "-o", "sheet.csv"), "--tags is "),
-        (("text.txt", "--tags", "A,B", "--twice", "2", "-o", "sheet.csv"), "--annotators is [] with twice 2"),
+        (("text.txt", "--tags", "A,B", "--twice", "2", "-o", "sheet.csv"), "--annotators ann,ben"),
         (("text.txt", "--tags", "A", "--annotators", "../x,b", "-o", "sheet.csv"), "an annotator is '../x'"),
         (("filled.csv", "--tags", "A", "-o", "sheet.csv"), "filled.csv is a table; allowed as TEXT: .txt, .tsv"),
         (("--read", "filled.csv", "--tags", "A", "-o", "c.jsonl"), "--tags is given with --read"),

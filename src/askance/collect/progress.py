@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from askance.channels.finite import FiniteChannel
-from askance.collect.collection import Collection, withdrawn_from
+from askance.collect.collection import Collection, people_of, withdrawn_from
 from askance.collect.counts import counted
 from askance.collect.export import answers_of
 from askance.collect.live import BLOCK, as_records, live_estimates
@@ -87,6 +87,7 @@ class Progress:
     def _now(self, store: Store, n: int) -> dict[str, Any]:
         campaign = self._collection.campaign
         issued, spent = store.token_count()
+        issued += len(people_of(store.meta()))  # who counts has one token for all counts, which is never spent
         self._held = self._hold(store, n) if n else {}
         # A device that sends in every window is not new in each: what is told is of the present one.
         window = self._collection.window()

@@ -40,7 +40,7 @@ def evaluate_command(model: Path, gold: Path, rest: str | None, confidence: floa
     GOLD is .tsv, .conllu or .jsonl, or a file of an annotation tool, read as `askance train --labelled` reads it. The
     interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
     """
-    from askance.text.io.training_files import LabelledFiles
+    from askance.text.io.training_files import NO_TAGS, LabelledFiles
     from askance.text.tagger.tagger import CountTagger
 
     with working(f"reading {model}") as doing:
@@ -56,11 +56,7 @@ def evaluate_command(model: Path, gold: Path, rest: str | None, confidence: floa
         refuse_idle(labels)
         doing("tagging")
         if corpus.tags is None:
-            raise InputError(
-                f"{gold} has no tags.",
-                remedy="Give words and their tags in columns that are separated by tabs (.tsv); plain text (.txt) has "
-                "no tags.",
-            )
+            raise InputError(f"{gold} has no tags.", remedy=NO_TAGS)
         scores = tagger.evaluate(corpus if rest is None else corpus.with_rest(tagger.tagset, rest))
     left_out = [("left out", f"{labels.left_out:,} annotations")] if labels.left_out else []
     content = {**scores.to_json(confidence), "left_out": labels.left_out}

@@ -110,7 +110,7 @@ def _ask(files: tuple[Path, ...], output: Path, flags: dict[str, Any]) -> None:
         rng = np.random.default_rng(flags["seed"])
         doing("choosing stretches")
         stretches, known = _chosen(corpus, flags, rng)
-        names, separator = tags or list(known), ";" if flags["semicolons"] else ","
+        names, separator = tags or [tag for tag in known if tag != rest], ";" if flags["semicolons"] else ","
         of_sheet = {"rest": rest, "asked": flags["asked"], "annotators": people, "twice": twice, "separator": separator}
         written = write_sheet(output, corpus, stretches, names, rng=rng, **of_sheet)
     asked = "all" if flags["asked"] is None else f"{flags['asked']}, drawn anew for each stretch,"

@@ -66,18 +66,20 @@ _CLASSES = Read(
         "askance train regions.jsonl -o tagger.askance",
         "askance train regions.jsonl --labelled few.tsv --dev dev.jsonl -o tagger.askance",
         "askance train regions.jsonl --miscounts estimate --radius 1 -o tagger.askance",
-        "askance train regions.jsonl --labelled export.jsonl --scheme bio --outside O -o tagger.askance",
+        "askance train --labelled export.jsonl --scheme bio --outside O -o tagger.askance",
         "askance train 'day=*/*.jsonl' --method node --engine dask://scheduler:8786 -o tagger.askance",
     ],
 )
-@click.argument("regions", type=PLACE, nargs=-1, required=True)
+@click.argument("regions", type=PLACE, nargs=-1)
 @option("-o, --output MODEL", "where the tagger goes", OutputFile("tagger"), required=True)
 @option(
     "--dev FILE", "regions or labelled sentences to learn nothing from: training stops when it gets worse on them", FILE
 )
 @option("--skip-bad", "leave bad lines out and count them, instead of stopping at the first")
 @JSON
-@option("--labelled FILE", "labelled sentences to learn from as well (repeatable)", FILE, multiple=True)
+@option(
+    "--labelled FILE", "labelled sentences to learn from, beside regions or alone (repeatable)", FILE, multiple=True
+)
 @option(
     "--labelled-weight W",
     "how many regions each label counts for, 0 or more  [default: 1]",
@@ -125,7 +127,7 @@ _CLASSES = Read(
 )
 @ENGINE_OPTION
 def train_command(regions: tuple[Path | str, ...], output: Path, dev: Path | None, **flags: Any) -> None:
-    """Train a tagger on REGIONS, files of counts (regions/1, JSON lines).
+    """Train a tagger on REGIONS, files of counts (regions/1, JSON lines), on labelled sentences, or on both.
 
     A region is a stretch of a sentence with the number of times that tags appear in it. `askance questions --read`
     makes such files from filled sheets, `askance regions` from labelled text. `askance tag` uses the tagger, `askance
@@ -138,6 +140,8 @@ def train_command(regions: tuple[Path | str, ...], output: Path, dev: Path | Non
     from askance.text.tagger.tagger import CountTagger
     from askance.text.tagger.training import training_as_json, training_rows
 
+    if not regions and (flags["engine"] is not None or not flags["labelled"]):
+        raise InputError("REGIONS is missing.", remedy="Give files of counts, or labelled sentences with --labelled.")
     _refuse_combinations(dev, flags)
     if flags["classes"] is None:
         flags["classes"] = WORD_CLASSES if flags["bare"] else ()
@@ -180,17 +184,25 @@ def _read_here(
     regions: tuple[Path | str, ...], dev: Path | None, flags: dict[str, Any], doing: Callable[[str], None]
 ) -> _Read:
     from askance.text.io.region_file import read_regions
-    from askance.text.io.training_files import LabelledFiles, held_out_regions, join_known, require_region_files
+    from askance.text.io.training_files import (
+        LabelledFiles,
+        held_out_regions,
+        join_known,
+        require_apart,
+        require_region_files,
+    )
 
     require_region_files([path for path in regions if isinstance(path, Path)])
+    require_apart(dev, [path for path in (*regions, *flags["labelled"]) if isinstance(path, Path)])
     skip_bad, may_miscount = flags["skip_bad"], flags["miscounts"] is not None
     labels = LabelledFiles(flags["tag_column"], flags["scheme"], flags["outside"], skip_bad)
-    read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
+    read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount) if regions else None
     weight = flags["labelled_weight"]
     known = join_known(read, labels, flags["labelled"], flags["bare"], weight=weight, doing=doing)
     held_out = None if dev is None else held_out_regions(dev, labels, known.tagset, skip_bad, may_miscount)
     refuse_idle(labels)
-    return _Read(known, held_out, read.n_bad + labels.left_out, (*read.messages, *labels.messages))
+    left_out, messages = (0, ()) if read is None else (read.n_bad, read.messages)
+    return _Read(known, held_out, left_out + labels.left_out, (*messages, *labels.messages))
 
 
 def _read_on(

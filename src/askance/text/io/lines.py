@@ -21,6 +21,8 @@ Source: TypeAlias = Union[str, os.PathLike[str], BinaryIO, "OpenText"]
 _PIECE = 1 << 20
 # Of a line, in bytes: room for any sentence, none for a device that never ends.
 _LONGEST_LINE = 1 << 26
+# How packed files begin, workbooks among them.
+_ZIP = b"PK\x03\x04"
 
 
 def name_of(source: Source) -> str:
@@ -69,6 +71,11 @@ def without_end(line: str) -> str:
 def _decoded(source: Source) -> Iterator[tuple[int, str]]:
     """Pieces of whole lines as text, each with the number of its first line."""
     for number, piece in _pieces(source):
+        if number == 1 and piece.startswith(_ZIP):
+            raise FormatError(
+                f"{name_of(source)} is no text but packed (ZIP), as workbooks of spreadsheets are.",
+                remedy="Save a sheet as CSV in UTF-8, not as .xlsx or .ods; unpack what else it is.",
+            )
         if number == 1 and b"\n" not in piece and b"\r" in piece.rstrip(b"\r"):
             raise FormatError(
                 f"lines of {name_of(source)} end in carriage returns alone; allowed: line feeds.",

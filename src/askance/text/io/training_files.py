@@ -19,6 +19,9 @@ from askance.text.io.text_format import format_within, tool_of_format
 # The tag of words outside of entities, where nobody says otherwise.
 _OUTSIDE = "O"
 
+# What to do about text in which labels are looked for.
+NO_TAGS = "Give words and their tags in columns that are separated by tabs (.tsv); plain text (.txt) has no tags."
+
 
 @dataclass
 class LabelledFiles:
@@ -62,7 +65,7 @@ def _are_entities(tagset: Sequence[str]) -> bool:
 def require_region_files(paths: Sequence[Path]) -> None:
     """Refuse a file that is given twice, and text that holds no regions."""
     for number, path in enumerate(paths):
-        if any(path.exists() and other.exists() and path.samefile(other) for other in paths[:number]):
+        if any(_are_same(path, other) for other in paths[:number]):
             raise InputError(f"{path} is given twice.", remedy="Give every file once; weights make regions count more.")
         if path.suffix.lower() == ".csv":
             raise InputError(
@@ -87,8 +90,20 @@ def require_region_files(paths: Sequence[Path]) -> None:
         )
 
 
+def require_apart(dev: Path | None, learned: Sequence[Path]) -> None:
+    """Refuse to stop training by what it learns from."""
+    if dev is not None and any(_are_same(dev, path) for path in learned):
+        raise InputError(
+            f"--dev {dev} is one of the files to learn from.", remedy="Hold sentences out that stand in no other file."
+        )
+
+
+def _are_same(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.samefile(other)
+
+
 def join_known(
-    read: RegionFile,
+    read: RegionFile | None,
     labels: LabelledFiles,
     labelled: Sequence[Path],
     bare: Sequence[Path],
@@ -98,28 +113,45 @@ def join_known(
 ) -> RegionCounts:
     """All that is known: regions, whose tag set is that of all, labelled sentences, and bare ones.
 
-    A label counts as much as regions of this weight; `doing` is told what is being read.
+    Without regions all tags of the labelled sentences are the tag set. A label counts as much as regions of this
+    weight; `doing` is told what is being read.
     """
-    parts = [read.regions]
+    tagset, corpora = () if read is None else read.regions.tagset, []
     for path in labelled:
         doing(f"reading {path}")
-        parts.append(labels_of(path, labels, read.regions.tagset).with_weight(weight))
+        corpora.append(labels.read(path, tagset))
+    if read is None:
+        if labels.tools and labels.scheme is None:
+            raise InputError(
+                "--scheme is missing, and no regions tell how spans become tags.",
+                remedy="Give --scheme bio where they mark names, --scheme plain where each marks a word and its tag.",
+            )
+        tagset = tuple(sorted({tag for corpus in corpora for tag in corpus.tagset}))
+    parts = [] if read is None else [read.regions]
+    for path, corpus in zip(labelled, corpora, strict=True):
+        parts.append(_labels_in(corpus, path, tagset).with_weight(weight))
     for path in bare:
         doing(f"reading {path}")
-        parts.append(RegionCounts.of(read_sentences(path), read.regions.tagset, []))
+        parts.append(RegionCounts.of(read_sentences(path), tagset, []))
     return RegionCounts.join(parts)
 
 
 def labels_of(source: Source, labels: LabelledFiles, tagset: tuple[str, ...]) -> RegionCounts:
     """Labelled sentences as regions of the same tag set."""
-    path = name_of(source)
-    corpus = labels.read(source, tagset)
+    return _labels_in(labels.read(source, tagset), name_of(source), tagset)
+
+
+def _labels_in(corpus: Corpus, path: str | Path, tagset: tuple[str, ...]) -> RegionCounts:
+    """The labels of sentences that were read."""
     unknown = sorted(set(corpus.tagset) - set(tagset))
     if unknown:
         raise InputError(
             f"{path} has the tag {unknown[0]!r}, which the regions do not know; allowed: one tag set.",
-            remedy="Choose another --tag-column (or --scheme), or name all tags in the first line of the regions.",
+            remedy="Choose another --tag-column (or --scheme), name all tags in the first line of the regions, or call "
+            'such tags what the regions call all others (in Python corpus.with_rest(tagset, "other")).',
         )
+    if corpus.tags is None:
+        raise InputError(f"{path} has no tags.", remedy=NO_TAGS)
     known = RegionCounts.of_labels(corpus.with_tagset(tagset))
     if not len(known):
         raise InputError(f"{path} has no labels.", remedy="Choose another --tag-column, or leave the file out.")

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from askance._checks import as_count, as_list, require_generator, shown
-from askance._words import words
+from askance._words import Either, Words, words
 from askance.errors import InputError
 from askance.formats.disk import as_path
 from askance.text.corpus.corpus import Corpus
@@ -133,7 +133,9 @@ def _shared(count: int, people: Sequence[str], twice: int) -> dict[str, list[int
             f"is {shown(list(people))} with twice {twice}",
             argument="annotators",
             allowed="different names, two or more where stretches are counted twice",
-            remedy='Give annotators such as ["ann", "ben"].',
+            remedy=Words(
+                "Give ", Either('annotators such as ["ann", "ben"]', "--annotators ann,ben", "annotators"), "."
+            ),
         )
     if not people:
         return {"": list(range(count))}
