@@ -131,6 +131,6 @@ def _missing(fit: RegressionFit, errors: FloatArray, early: Any, few: Any) -> tu
     worst = float(errors.max())
     more = f", about {fit.n_observations * (worst / LARGEST_ERROR) ** 2:,.0f} reports" if np.isfinite(worst) else ""
     return (
-        f"too early for {shorten(names)}: the log-odds of those who tell of it have a standard error of {worst:.2g}; "
+        f"too early for {shorten(names)}: the log-odds of those who tell of it have a standard error of {worst:.3g}; "
         f"wanted: at most {LARGEST_ERROR:g}{more}",
     )
