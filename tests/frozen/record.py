@@ -51,6 +51,13 @@ def differences_of(now: Mapping[str, Frozen], before: Mapping[str, Frozen], digi
     return lines
 
 
+def moved(now: Mapping[str, Frozen], before: Mapping[str, Frozen]) -> dict[str, Frozen]:
+    """The family as it is now, with the record of every fit that is as it was: last digits are of a processor."""
+    return {
+        name: before[name] if name in before and not difference(fit, before[name]) else fit for name, fit in now.items()
+    }
+
+
 def difference(now: Frozen, old: Frozen, digits: int | None = None) -> list[str]:
     """What differs between a fit and its record: facts exactly, numbers within their tolerance."""
     lines = [
