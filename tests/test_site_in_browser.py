@@ -54,9 +54,7 @@ def test_every_public_name_is_on_a_page(site: str, name: str) -> None:
         if not each.startswith("_") and callable(thing) and str(thing.__module__).startswith("askance.")
     ]
     assert len(listed) > 1
-    old = {each for each in listed if each in ("plan_field", "plan_regression")}  # docs/upgrading.md has them
-    internal = {"former_class", "lazy_exports"}
-    assert {each for each in listed if callable(getattr(package, each))} - told - old - internal == set()
+    assert {each for each in listed if callable(getattr(package, each))} - told == set()
 
 
 def test_the_search_box_finds_from_files_and_asks_nobody(site: str, browser: Any) -> None:
