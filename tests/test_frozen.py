@@ -28,7 +28,7 @@ def test_a_new_record_leaves_the_lines_of_fits_that_did_not_move() -> None:
     kept, other = BEFORE[first], BEFORE[second]
     digits = {key: value * (1 + 1e-14) for key, value in kept.numbers.items()}
     shifted = {key: value + 1.0 for key, value in other.numbers.items()}
-    now = {first: replace(kept, numbers=digits), second: replace(other, numbers=shifted), "new": kept}
+    now = {"new": kept, second: replace(other, numbers=shifted), first: replace(kept, numbers=digits)}
     recorded = moved(now, BEFORE)
     assert list(recorded) == [first, second, "new"]
     assert recorded[first] is kept

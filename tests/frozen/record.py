@@ -52,9 +52,14 @@ def differences_of(now: Mapping[str, Frozen], before: Mapping[str, Frozen], digi
 
 
 def moved(now: Mapping[str, Frozen], before: Mapping[str, Frozen]) -> dict[str, Frozen]:
-    """The family as it is now, with the record of every fit that is as it was: last digits are of a processor."""
+    """The family as it is now, in the order of the record and with its numbers for every fit that is as it was.
+
+    Last digits are of a processor: without this hardly a line would stay.
+    """
+    names = [*filter(now.__contains__, before), *(name for name in now if name not in before)]
     return {
-        name: before[name] if name in before and not difference(fit, before[name]) else fit for name, fit in now.items()
+        name: before[name] if name in before and not difference(now[name], before[name]) else now[name]
+        for name in names
     }
 
 
