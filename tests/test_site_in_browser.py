@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
+import re
 import subprocess
 import sys
 import zlib
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import askance
 
 from .browsers import started_browser, visit
 from .pages import ROOT
@@ -42,11 +46,16 @@ def browser() -> Iterator[Any]:
         yield started
 
 
+def _inventory(site: str) -> list[str]:
+    """Full names of what the reference shows."""
+    packed = Path(site.removeprefix("file://"), "objects.inv").read_bytes().split(b"\n", 4)[4]
+    return [line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()]
+
+
 @pytest.mark.parametrize("name", PACKAGES)
 def test_every_public_name_is_on_a_page(site: str, name: str) -> None:
     """By its last name: a class may be told of under the module that it is written in."""
-    inventory = Path(site.removeprefix("file://"), "objects.inv").read_bytes().split(b"\n", 4)[4]
-    told = {line.split(" ")[0].rpartition(".")[2] for line in zlib.decompress(inventory).decode().splitlines()}
+    told = {full.rpartition(".")[2] for full in _inventory(site)}
     package = importlib.import_module(name)
     listed = getattr(package, "__all__", None) or [
         each
@@ -54,9 +63,20 @@ def test_every_public_name_is_on_a_page(site: str, name: str) -> None:
         if not each.startswith("_") and callable(thing) and str(thing.__module__).startswith("askance.")
     ]
     assert len(listed) > 1
-    old = {each for each in listed if each in ("plan_field", "plan_regression")}  # docs/upgrading.md has them
-    internal = {"former_class", "lazy_exports"}
-    assert {each for each in listed if callable(getattr(package, each))} - told - old - internal == set()
+    assert {each for each in listed if callable(getattr(package, each))} - told == set()
+
+
+def test_what_fits_return_is_on_a_page(site: str) -> None:
+    told = {full.rpartition(".")[2] for full in _inventory(site)}
+    returned = set[str]()
+    for fit in ("RegressionFit", "HiddenFit", "FieldFit", "LinearFit", "MeansFit", "DistributionFit"):
+        for name, method in inspect.getmembers(getattr(askance, fit), inspect.isfunction):
+            words = re.findall(r"\b[A-Z]\w+", str(method.__annotations__.get("return", "")))
+            things = [getattr(sys.modules[method.__module__], word, None) for word in words if name[0] != "_"]
+            ours = [thing for thing in things if inspect.isclass(thing) and thing.__module__.startswith("askance.")]
+            returned |= {thing.__name__ for thing in ours}
+    assert "Prevalence" in returned
+    assert returned - told == set()
 
 
 def test_the_search_box_finds_from_files_and_asks_nobody(site: str, browser: Any) -> None:

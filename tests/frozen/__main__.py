@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.frozen.family import frozen, members
-from tests.frozen.record import RECORD, differences_of, read, write
+from tests.frozen.record import RECORD, differences_of, moved, read, write
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
             print(f"\r\033[K{name}", end="", file=sys.stderr)
         now[name] = frozen(make)
     if chosen.task == "record":
-        write(now, chosen.file)
+        write(moved(now, read(chosen.file)) if chosen.file.exists() else now, chosen.file)
         return 0
     lines = differences_of(now, read(chosen.file), digits=chosen.digits)
     print("\n".join(lines) if lines else f"{len(now)} fits are as they were")

@@ -51,6 +51,18 @@ def differences_of(now: Mapping[str, Frozen], before: Mapping[str, Frozen], digi
     return lines
 
 
+def moved(now: Mapping[str, Frozen], before: Mapping[str, Frozen]) -> dict[str, Frozen]:
+    """The family as it is now, in the order of the record and with its numbers for every fit that is as it was.
+
+    Last digits are of a processor: without this hardly a line would stay.
+    """
+    names = [*filter(now.__contains__, before), *(name for name in now if name not in before)]
+    return {
+        name: before[name] if name in before and not difference(now[name], before[name]) else now[name]
+        for name in names
+    }
+
+
 def difference(now: Frozen, old: Frozen, digits: int | None = None) -> list[str]:
     """What differs between a fit and its record: facts exactly, numbers within their tolerance."""
     lines = [

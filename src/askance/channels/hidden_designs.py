@@ -86,6 +86,12 @@ class UnrelatedQuestionUnknown(HiddenDesign):
     Args:
         question: p of every group: at least two, different.
         groups: names of the groups; default: 1, 2, …
+
+    >>> design = UnrelatedQuestionUnknown(["4/5", "3/10"])
+    >>> design.arms[1].outputs.labels  # trait & answer to the other question
+    ('no & no', 'no & yes', 'yes & no', 'yes & yes')
+    >>> design.arms[1].matrix[1]  # who says yes
+    array([0. , 0.2, 0.8, 1. ])
     """
 
     kind = "unrelated-question-unknown"
@@ -116,6 +122,12 @@ class StochasticLieDetector(HiddenDesign):
     Args:
         truth: p of every group: at least two, different.
         groups: names of the groups; default: 1, 2, …
+
+    >>> design = StochasticLieDetector(["1/5", "4/5"])
+    >>> design.arms[1].outputs.labels  # trait & whether its carriers are honest
+    ('no & no', 'no & yes', 'yes & no', 'yes & yes')
+    >>> design.arms[1].matrix[1]  # who says yes
+    array([0.8, 0.8, 0. , 1. ])
     """
 
     kind = "stochastic-lie-detector"
@@ -157,6 +169,12 @@ class CheatingDetection(HiddenDesign):
         yes: p of every group: at least two groups, with other chances.
         no: p₀ of every group; default: 0.
         groups: names of the groups; default: 1, 2, …
+
+    >>> design = CheatingDetection(["1/5", "7/10"])
+    >>> design.arms[1].outputs.labels  # trait & cheating
+    ('no & no', 'no & yes', 'yes & no', 'yes & yes')
+    >>> design.arms[1].matrix[1]  # who says yes
+    array([0.2, 0. , 1. , 0. ])
     """
 
     kind = "cheating-detection"

@@ -275,7 +275,8 @@ def estimate_mean(evidence: Tally[Any], averaging: Averaging = "within") -> Mean
 
     Args:
         evidence: sums of noised statistics, or counts of noised answers.
-        averaging: of noised statistics, "within" what was drawn, or as "printed".
+        averaging: where each report tells of some statistics alone: "within" those that tell of one, or as "printed" in
+            the paper, over all reports with weights 1/probability.
 
     >>> import numpy as np
     >>> from askance import CoordinateRelease, RandomizedResponse, Tally

@@ -55,9 +55,9 @@ def key_of(axes: Iterable[Axes]) -> dict[str, Any]:
     return {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
 
 
-def add_key(figure: Figure, named: Mapping[str, Any], size: float = 8.5, columns: int = 2, **options: Any) -> None:
+def add_key(figure: Figure, named: Mapping[str, Any], size: float = 8.5, **options: Any) -> None:
     """One key below all axes."""
-    usual: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False, "columnspacing": 1.2}
+    usual: dict[str, Any] = {"loc": "outside lower center", "ncols": 2, "frameon": False, "columnspacing": 1.2}
     figure.legend(list(named.values()), list(named), fontsize=size, **(usual | options))
 
 

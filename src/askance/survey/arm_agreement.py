@@ -22,7 +22,7 @@ from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sample import INTERCEPT_NAMES, Sample
 from askance.estimation.results.effects import group_means, is_known, quadratic
 from askance.estimation.results.fit import WaldTest
-from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.results.regression_fit import RegressionFit, basis_estimate
 from askance.estimation.results.results import Result
 from askance.evidence.held import HeldResponses
 from askance.evidence.responses import Responses
@@ -175,13 +175,13 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
     whole = _refitted(fit, model, evidence.widened([x_of(chunk.x, chunk.arm) for chunk in evidence.chunks]))
     shares, slopes = _standardised(whole, evidence, x_of, arms)
     share_error, error = (
-        np.array([np.sqrt(quadratic(rows, whole._in_basis().covariance).clip(0.0)) for rows in part])
+        np.array([np.sqrt(quadratic(rows, basis_estimate(whole).covariance).clip(0.0)) for rows in part])
         for part in (slopes, [slope - slopes[0] for slope in slopes])
     )
     difference = shares - shares[0]
     difference[0] = error[0] = np.nan
     apart = np.array([slope - slopes[0] for slope in slopes])
-    reach = quantile(confidence, freedom_of(whole._in_basis().freedom, apart)) * error
+    reach = quantile(confidence, freedom_of(basis_estimate(whole).freedom, apart)) * error
     # θ is ordered by output, then term: those of the fit, those of arms, those of arms and covariates.
     places = np.arange(model.dimension).reshape(-1, len(model.terms))
     own, other = np.split(places[:, len(fit.model.terms) :], [len(arms) - 1], axis=1)
@@ -304,7 +304,7 @@ def _standardised(
     whole: RegressionFit, evidence: Responses, x_of: Any, arms: Sequence[Any]
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Shares of all respondents had they been asked in every way, shape (arms, m), and their gradients (m, d) each."""
-    at = whole._in_basis()
+    at = basis_estimate(whole)
     sample, shares, slopes = Sample.of_evidence(evidence), [], []
     for arm in arms:
         pieces = tuple(replace(piece, x=x_of(piece.x, arm)) for piece in sample.pieces)

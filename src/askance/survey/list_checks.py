@@ -75,6 +75,13 @@ def list_checks(fit: RowsFit, design: ListExperiment) -> ListChecks:
     Args:
         fit: of this design, with its evidence.
         design: of the survey.
+
+    >>> from askance import ListExperiment, regress
+    >>> design = ListExperiment(2)
+    >>> data = {"count": [0, 1, 1, 2, 0, 1, 2, 3] * 50, "treated": [0, 0, 0, 0, 1, 1, 1, 1] * 50}
+    >>> fit = regress("count ~ 1", data, design, arm="treated")
+    >>> [test.rejected for test in list_checks(fit, design).design_effect]
+    [False]
     """
     instance(design, ListExperiment, "design", "a ListExperiment", "Give the design of the fit.")
     if fit.evidence is None:

@@ -328,7 +328,7 @@ class StatisticsChannel(Described):
         return as_floats(rows, "the statistics", secret=True)
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂: the unbiased mean of φ from the sums of n reports, shape (d,)."""
+        """μ̂: the unbiased mean of φ from the sums of n reports, shape (d,); `averaging` as in `estimate_mean`."""
         inner, seen = self._average(sums, n), self._seen(sums)
         if require_averaging(averaging) == "printed" and seen is not None:
             inner = inner * seen / (self._sent * n)

@@ -115,7 +115,7 @@ class RegressionFit(RowsFit):
         sample, groups = self._grouped(x, by, weights)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
-        at = self._in_basis()
+        at = basis_estimate(self)
         again = self._replicates(x, at.basis) if population and self.covariance_kind == "replicates" else None
         with one_thread:
             shares = effects.prevalence(
@@ -137,11 +137,11 @@ class RegressionFit(RowsFit):
         if isinstance(sample, HeldSample):
             with one_thread:
                 sample, of_blocks = sample.grouped(by, self.model)
-            return replace(sample, basis=self._in_basis().basis), of_blocks
+            return replace(sample, basis=basis_estimate(self).basis), of_blocks
         if x is None and isinstance(by, str) and by not in self.model.terms:
             sample, data = self._in_order_of_the_table(sample)
         groups = group_rows(sample, by, self.model, data, has_x=x is not None)
-        return replace(sample, basis=self._in_basis().basis), groups
+        return replace(sample, basis=basis_estimate(self).basis), groups
 
     def marginal_effects(
         self,
@@ -189,7 +189,7 @@ class RegressionFit(RowsFit):
             )
         reference = sample if self.evidence is None else _respondents(self.evidence)
         columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
-        at = self._in_basis()
+        at = basis_estimate(self)
         sample = replace(sample, basis=at.basis)
         with one_thread:
             return effects.marginal_effects(self.model, at, sample, reference, columns, confidence=confidence)
@@ -210,7 +210,7 @@ class RegressionFit(RowsFit):
         steps = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
         if not steps:
             raise InputError("there is no variable to compute an effect of.", remedy="Take prevalence() instead.")
-        at = self._in_basis()
+        at = basis_estimate(self)
         with one_thread:
             changes = self.design.changes(table, steps)
             return variable_effects(self.model, at, replace(sample, basis=at.basis), changes, confidence=confidence)
@@ -219,7 +219,7 @@ class RegressionFit(RowsFit):
         """p_θ̂(y | x) of every row of x, with delta-method intervals computed on the log-odds scale."""
         rows = self._rows(x)
         with one_thread:
-            return prediction.predict(self.model, self._in_basis(), rows, confidence)
+            return prediction.predict(self.model, basis_estimate(self), rows, confidence)
 
     def posterior(self, x: Any, observed: ArrayLike, confidence: float = 0.95) -> Posteriors:
         """P(hidden answer = y | x, o) of every respondent: for analysis, not for publication.
@@ -237,15 +237,11 @@ class RegressionFit(RowsFit):
         """
         rows = self._rows(x)
         with one_thread:
-            return prediction.posterior(self.model, self._in_basis(), rows, observed, self._channel(), confidence)
-
-    def _in_basis(self) -> BasisEstimate:
-        """θ̂ and its covariance with their digits, the basis they are about, and how well the covariance is known."""
-        return self.in_basis or BasisEstimate(None, self.theta, self.covariance, self.freedom)
+            return prediction.posterior(self.model, basis_estimate(self), rows, observed, self._channel(), confidence)
 
     def _rows(self, x: Any) -> Covariates:
         """Covariates in that basis."""
-        basis = self._in_basis().basis
+        basis = basis_estimate(self).basis
         return self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
 
     def _channel(self) -> FiniteChannel:
@@ -313,3 +309,8 @@ def shared_variables(terms: Sequence[str], columns: Sequence[str]) -> list[str]:
     return [
         column for column in columns if sum(bool(re.search(pattern.format(re.escape(column)), t)) for t in terms) > 1
     ]
+
+
+def basis_estimate(fit: RegressionFit) -> BasisEstimate:
+    """θ̂ and its covariance with their digits, the basis they are about, and how well the covariance is known."""
+    return fit.in_basis or BasisEstimate(None, fit.theta, fit.covariance, fit.freedom)

@@ -27,7 +27,7 @@ from askance._checks import instance, shorten
 from askance._threads import one_thread
 from askance.errors import InputError
 from askance.estimation.problems.basis import BasisEstimate
-from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.results.regression_fit import RegressionFit, basis_estimate
 from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
 from askance.estimation.sequences.stakes import Stakes
 
@@ -96,7 +96,7 @@ def log_odds_errors(fit: RegressionFit) -> FloatArray:
     """Standard errors of the log-odds of those who tell of every coefficient, on average, shape (d,)."""
     if fit.evidence is None:
         raise InputError("the fit has no evidence: it was loaded.", remedy="Fit again to the data.")
-    at, terms = fit._in_basis(), len(fit.model.terms)
+    at, terms = basis_estimate(fit), len(fit.model.terms)
     if not np.isfinite(at.covariance).all():
         return np.full(len(fit.theta), np.inf)
     told, weighed = fit.evidence.total(partial(_told, at=at, terms=terms))

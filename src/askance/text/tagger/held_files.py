@@ -34,7 +34,10 @@ class TrainingFiles:
 
     Attributes:
         regions: files of counts (regions/1): names, patterns, folders or addresses.
-        labelled: labelled text; its tags are read as `askance train` does with `tag_column`, `scheme` and `outside`.
+        labelled: labelled text.
+        tag_column: its column of tags, as in `read_tagged`.
+        scheme: how spans become tags, as in `read_annotations`; None: "bio" where all known tags are of it.
+        outside: the tag of words without a span, as in `read_annotations`; None: "O" with "bio", else none.
         labelled_weight: how many regions each label counts for.
         skip_bad: leave bad lines out, instead of stopping at the first.
         may_miscount: accept counts that do not fit together.
