@@ -178,3 +178,13 @@ def test_rows_of_latex_do_not_begin_with_what_the_line_above_takes() -> None:
     table = Table((Column("band"), Column("share", "decimal")), [("[20, 40)", 0.5), ("*", 0.25), ("old", 0.25)])
     rows = [line for line in table.to_latex().splitlines() if "&" in line]
     assert [row.split(" ")[0] for row in rows[1:]] == ["{}[20,", "{}*", "old"]
+
+
+def test_last_digits_of_a_processor_are_not_shown() -> None:
+    columns = (Column("term"), *estimate_columns(0.95, tests="z"))
+    table = Table(
+        columns, [("nothing", -2.2e-16, 0.1, -2.1e-15, 1.0, -0.2, 0.2), ("little", -2e-5, 0.1, -2e-4, 1.0, -0.2, 0.2)]
+    )
+    nothing, little = (line.split() for line in str(table).splitlines() if "thing" in line or "little" in line)
+    assert nothing[1:4] == ["0.0000", "0.1000", "0.00"]
+    assert little[1:4] == ["-2.00e-05", "0.1000", "-0.00"]

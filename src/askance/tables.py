@@ -29,6 +29,8 @@ WIDTH = 100
 _MOST_ROWS = 200
 _BETWEEN = "  "
 _MISSING = "–"
+# Of a standard error. Smaller estimates are last digits of a processor, which show as 0.
+_NOTHING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -303,7 +305,7 @@ class Table:
         for column, value in zip(self.columns, row, strict=True):
             if column.kind != "heading":
                 digits = column.digits if isinstance(column.digits, int) else _error_digits(by_key)
-                yield shown_value(value, column.kind, digits)
+                yield shown_value(_without_last_digits(value, column.kind, by_key), column.kind, digits)
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         padded = (
@@ -359,6 +361,14 @@ def shown_value(value: Any, kind: Kind, digits: int = 4) -> str:
     if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
         return _MISSING
     return _SHOWN[kind](value, digits)
+
+
+def _without_last_digits(value: Any, kind: Kind, row: Mapping[str, Any]) -> Any:
+    """A value, or 0 where it is nothing beside the standard error of its row; ratios are of errors already."""
+    error = 1.0 if kind == "ratio" else row.get("std_error") if kind in ("number", "points") else None
+    if isinstance(value, float) and isinstance(error, float) and abs(value) < _NOTHING * error:
+        return 0.0
+    return value
 
 
 def _error_digits(row: Mapping[str, Any]) -> int:
