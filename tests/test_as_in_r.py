@@ -114,6 +114,7 @@ def test_shares_with_cheaters(case: str) -> None:
     """π and β of R are shares of all: of those who do not cheat and have the trait, or have it not."""
     fit, theirs = fitted(case, "response ~ 1"), answers(case, "RRuni")
     combinations, cheats = fit.shares(), fit.shares("cheats")
+    assert combinations.notes[0] == "answers are those of trait & cheats"
     names = list(fit.model.outputs.labels)
     for parameter, label in (("pi", "yes & no"), ("beta", "no & no")):
         place = names.index(label)

@@ -97,7 +97,7 @@ def test_without_covariates_the_profile_is_that_of_the_parameter() -> None:
 
 def test_shares_far_from_their_ends_have_the_usual_interval() -> None:
     share = counted(CDM, {1: [30_000, 20_000], 2: [20_000, 30_000]}).shares()
-    assert not share.notes
+    assert share.notes == ("answers are those of trait & cheats",)
     assert "profile" not in share.summary()
 
 

@@ -56,7 +56,7 @@ def test_stars_only_where_asked() -> None:
     fit = regress("said ~ age", _data(), DESIGN, method="marginal")
     assert fit.p_values[1] < 0.001
     found = compare_fits([fit], stars=True)
-    assert list(found.fits) == ["(1)"]
+    assert list(found.fits) == list(compare_fits(fit).fits) == ["(1)"]
     assert found.table().rows[2][2] == f"{fit.theta[1]:.4f}***"
     assert r"\*\*\*" in found.to_markdown()
     assert any("P < 0.05" in note for note in found.table().notes)

@@ -137,6 +137,9 @@ def test_counts_that_a_list_cannot_have_are_named() -> None:
     data["n"][0] = 9  # a control
     with pytest.raises(LabelError, match=r"holds 9 in group 0, .* items has counts from 0 to 3 there"):
         regress("n ~ x", data, ListExperiment(3), arm="treated")
+    data["n"][0] = -9  # a code of "no answer"
+    with pytest.raises(LabelError, match=r"holds -9; .* Leave out or recode the rows with other values\."):
+        regress("n ~ x", data, ListExperiment(3), arm="treated")
 
 
 def test_methods_of_lists() -> None:

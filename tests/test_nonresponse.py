@@ -149,3 +149,6 @@ def test_the_command(tmp_path: Path) -> None:
     assert "nonresponse" not in parsed(call(*common, "--json"))
     assert_one_line(call(*common, "--refused-share", "0.1,0.2"), ("--refused",))
     assert_one_line(call(*common, "--refused", "3", "--refused-share", "0.1"), ("two shares",))
+    for limits in ("30,60", "0.6,0.3"):
+        refused = call(*common, "--refused", "3", "--refused-share", limits)
+        assert_one_line(refused, (f"--refused-share is '{limits}'; allowed: two shares from 0 to 1, the lower",))

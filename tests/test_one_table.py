@@ -110,6 +110,20 @@ def test_latex_is_escaped() -> None:
     assert row == rf"{name} & 1.5000 & 0.5000 & 3.00 & 0.003 & 0.5200 & 2.4800 \\"
 
 
+def test_letters_that_latex_does_not_know_are_commands() -> None:
+    notes = ["χ² = 3, χ, x², φ and β ≥ λ ≈ θ"]
+    (note,) = (s for s in Table([Column("a")], [(1,)], notes=notes).to_latex().splitlines() if "footnotesize" in s)
+    assert note.isascii()
+    assert r"$\chi^2$ = 3, $\chi$, x$^2$, $\varphi$" in note
+
+
+def test_a_title_of_several_parts_is_read_where_blanks_fall_together() -> None:
+    parts = Table([Column("a")], [(1,)], title="method marginal   reports 9")
+    assert str(parts).startswith("method marginal   reports 9\n")
+    for text in (parts.to_latex(), parts.to_html(), parts.to_markdown()):
+        assert "method marginal, reports 9" in text
+
+
 def test_html_is_escaped_and_says_what_headers_are_for() -> None:
     text = table().to_html()
 

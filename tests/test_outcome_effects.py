@@ -122,8 +122,14 @@ def test_saved_fits_and_the_command_line(tmp_path: Path) -> None:
     assert told["outputs"] == ["votes = no", "votes = yes"]
     np.testing.assert_allclose(told["estimate"], fit.predict_outcome(new).estimate, rtol=1e-12)
     assert parsed(call(*words, "--json"))["outputs"] == ["no", "yes"]
+    assert call(*words).out.splitlines()[-1] == "of the hidden answer said; --outcome predicts what it explains"
+    assert "of the hidden answer" not in call(*words, "--outcome").out
     results = fit_results(fit, effects=True)
     assert "Average change of the share of votes = yes, in percentage points" in results.summary()
+    assert "\nsaid: share of yes " in results.summary()
+    titles = [table.title for table in results.kept.kept_tables]
+    assert titles[0] == "said: Share of yes"
+    assert titles[-1] == "said: Average change of the share of yes, in percentage points"
     assert results.to_json()["outcome_effects"] == fit.outcome_effects().to_json()
     assert fit.outcome_effects().table().to_html() in report_page(results.kept)
     assert fit_results(regress("votes ~ hidden(said)", DATA, DESIGN), effects=True).effects is None

@@ -19,7 +19,9 @@ from askance import (
     ListExperiment,
     StochasticLieDetector,
     Tally,
+    load,
     regress,
+    save,
 )
 from askance.channels import entries
 from askance.errors import InputError
@@ -54,6 +56,12 @@ def test_every_yes_no_design_finds_what_a_reading_hides(design: Any) -> None:
 
 def reread(fit: Any, **options: Any) -> Any:
     return sensitivity(fit.model, fit.evidence, **options)
+
+
+def test_a_loaded_fit_holds_no_respondents(tmp_path: Path) -> None:
+    save(regress("said ~ 1", {"said": ["yes", "no"] * 50}, DICE), tmp_path / "a.fit")
+    with pytest.raises(InputError, match=r"evidence is None; .* A fit that was loaded holds no respondents"):
+        reread(load(tmp_path / "a.fit"))
 
 
 def in_proportion(channel: Any, law: Any, n: int = 4000) -> list[Any]:

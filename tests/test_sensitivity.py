@@ -276,6 +276,16 @@ def test_readings_that_fit_have_no_mark_and_no_legend() -> None:
     assert all(scenario.plausible for scenario in table.scenarios)
     assert "†" not in table.summary()
     assert "p:" not in table.summary()
+    assert "prior" not in table.summary()
+
+
+def test_readings_at_the_edge_of_what_is_possible_are_named() -> None:
+    table = sensitivity(Enumerated.saturated(DESIGN.outputs), Tally(DESIGN, [820, 180]), shares=["0.1", "0.9"])
+    repaired = [s.name for s in table.scenarios if s.fit is not None and s.fit.repaired and s.plausible]
+    assert repaired == ["10 % random"]
+    note = "at the edge of what is possible, where a weak prior decides: 10 % random"
+    assert note in table.summary().splitlines()
+    assert note in table.table().notes
 
 
 def test_every_reading_has_the_test_of_its_own_channel() -> None:

@@ -75,6 +75,8 @@ def test_what_is_refused() -> None:
         fitted(cluster="g", fpc="N")
     with pytest.raises(InputError, match="column 'w' holds other numbers in one stratum"):
         fitted(strata="h", cluster="g", fpc="w")
+    with pytest.raises(InputError, match=r"no option 'strata' of its own; .* Write drawn=Drawn\(strata=…\)"):
+        regress("y ~ x", survey(), Direct(["no", "yes"]), cluster="g", strata="h")
 
 
 def test_the_command_line_has_strata(tmp_path: Any) -> None:

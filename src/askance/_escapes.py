@@ -17,12 +17,19 @@ _LATEX = {
     "×": r"$\times$",
     "†": r"\dag{}",
     "−": "$-$",
-    "χ": r"$\chi$",
+    "χ²": r"$\chi^2$",
     "²": r"$^2$",
+    "β": r"$\beta$",
+    "λ": r"$\lambda$",
+    "φ": r"$\varphi$",
+    "χ": r"$\chi$",
+    "Σ": r"$\Sigma$",
+    "≈": r"$\approx$",
+    "≥": r"$\geq$",
     "θ": r"$\theta$",
     "≤": r"$\leq$",
 }
-_SPECIAL = re.compile("[" + re.escape("".join(_LATEX)) + "]")
+_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))  # in this order: χ² before χ
 # CommonMark reads a backslash before any of its marks as the mark itself; those of lists count at the start.
 _MARKS = re.compile(r"[\\`*_\[\]<>|#~$&{}]|^[-+](?=\s|$)|^\d+(?=[.)](?:\s|$))")
 

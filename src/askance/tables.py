@@ -241,7 +241,7 @@ class Table:
         """A table in LaTeX, with the rules of the package booktabs; texts are escaped."""
         visible, tex = self._visible, latex
         letters = "".join("l" if column.is_left else "r" for column in visible)
-        lines = [r"\begin{table}", r"\centering", *([rf"\caption{{{tex(self.title)}}}"] if self.title else [])]
+        lines = [r"\begin{table}", r"\centering", *([rf"\caption{{{tex(self._caption)}}}"] if self.title else [])]
         lines += [rf"\begin{{tabular}}{{{letters}}}", r"\toprule", latex_row([tex(c.name) for c in visible])]
         for heading, rows in self._blocks():
             lines.append(r"\midrule")
@@ -256,7 +256,7 @@ class Table:
         """A table in HTML, whose headers say what they are headers of; texts are escaped."""
         visible, text = self._visible, html.escape
         styles = ["" if column.is_left else ' style="text-align: right"' for column in visible]
-        lines = ["<table>", *([f"<caption>{text(self.title)}</caption>"] if self.title else [])]
+        lines = ["<table>", *([f"<caption>{text(self._caption)}</caption>"] if self.title else [])]
         names = zip(visible, styles, strict=True)
         heads = "".join(f'<th scope="col"{style}>{text(column.name)}</th>' for column, style in names)
         lines += ["<thead>", f"<tr>{heads}</tr>", "</thead>"]
@@ -276,7 +276,7 @@ class Table:
     def to_markdown(self) -> str:
         """A table in Markdown, as GitHub, Pandoc and Quarto read it; headings are rows in bold, texts are escaped."""
         visible = self._visible
-        lines = [*([f"**{markdown(self.title)}**", ""] if self.title else [])]
+        lines = [*([f"**{markdown(self._caption)}**", ""] if self.title else [])]
         lines += [markdown_row([markdown(column.name) for column in visible])]
         lines += [markdown_row([":--" if column.is_left else "--:" for column in visible])]
         for heading, rows in self._blocks():
@@ -284,6 +284,11 @@ class Table:
                 lines.append(markdown_row([f"**{markdown(heading)}**", *[""] * (len(visible) - 1)]))
             lines += [markdown_row(map(markdown, cells)) for cells in rows]
         return "\n".join([*lines, *(line for note in self._below for line in ("", markdown(note)))])
+
+    @property
+    def _caption(self) -> str:
+        """The title where blanks do not set its parts apart."""
+        return self.title.replace("   ", ", ")
 
     @property
     def _below(self) -> list[str]:

@@ -122,7 +122,9 @@ def through_channels(evidence: Any) -> Tally | Responses[Any]:
             argument="evidence",
             got=shown(whole),
             allowed="a Tally or Responses of answers through channels",
-            remedy="Take the parts that came through a channel, and leave candidate sets out.",
+            remedy="A fit that was loaded holds no respondents: fit again to their answers."
+            if evidence is None
+            else "Take the parts that came through a channel, and leave candidate sets out.",
         )
     return whole  # type: ignore[no-any-return]
 

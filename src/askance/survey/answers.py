@@ -91,7 +91,9 @@ def _by_default(name: str, values: list[Any], channel: FiniteChannel) -> dict[An
             name,
             strange or values,
             labels,
-            words("Recode the column, or give the design these labels ({outputs}, {observations})."),
+            words("Recode the column, or give the design these labels ({outputs}, {observations}).")
+            if len(strange) in (0, len(values))
+            else _OTHERS,
         )
     kinds = {_folded(value) for value in values}
     if len(kinds) > 2:

@@ -62,8 +62,22 @@ class FitResults(Tabulated):
     def kept(self) -> FormulaFit:
         """The fit with all tables, as files keep it."""
         nuisances = [replace(result.table(), title=f"Shares of {name}") for name, result in self.nuisances.items()]
-        others = [*self.contrasts, self.outcome, self.effects, *self._arms, self.test]
-        return self.fit.with_tables(*self.prevalence, *nuisances, *(result for result in others if result is not None))
+        others = [self._named(result) for result in self.contrasts]
+        others += [self.outcome, self._named(self.effects), *self._arms, self.test]
+        shares = map(self._named, self.prevalence)
+        return self.fit.with_tables(*shares, *nuisances, *(result for result in others if result is not None))
+
+    @property
+    def _whose(self) -> str:
+        """The name of the hidden answer, before what is told of it, where the outcome has answers too."""
+        return "" if self.outcome is None else f"{next(iter(self.hidden))}: "
+
+    def _named(self, result: Any) -> Any:
+        """What is told of the hidden answer, with its name where that is needed."""
+        if result is None or not self._whose:
+            return result
+        table = result.table()
+        return replace(table, title=f"{self._whose}{table.title}")
 
     @property
     def _arms(self) -> list[Table]:
@@ -80,10 +94,11 @@ class FitResults(Tabulated):
     def summary(self) -> str:
         """All tables for people, one below the other."""
         tables: list[Any] = [*self.prevalence, *self.contrasts]
-        parts = [self.fit.summary(self.confidence), *(result.summary() for result in tables)]
+        parts = [self.fit.summary(self.confidence), *(f"{self._whose}{result.summary()}" for result in tables)]
         for name, shares in self.nuisances.items():
             parts.append(f"{name}, for these respondents as they are\n{shares.summary()}")
-        parts += [result.summary() for result in (self.outcome, self.effects) if result is not None]
+        parts += [] if self.outcome is None else [self.outcome.summary()]
+        parts += [] if self.effects is None else [f"{self._whose}{self.effects.summary()}"]
         parts += map(str, self._arms)
         text = "\n\n".join(parts)
         if self.test is None or self.test.p_value >= 1:

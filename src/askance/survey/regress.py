@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Literal, overload
 
 from askance._arrays import AnyArray
@@ -121,6 +121,7 @@ def regress(
     True
     """
     arm, sampled = one_name(arm, treated), Drawn(cluster=cluster, weights=weights).over(drawn or Drawn())
+    _refuse_fields_of_drawn(options)
     rest, hidden = take_hidden(formula)
     in_files = engine is not None or are_files(data)
     if in_files:
@@ -148,6 +149,16 @@ def regress(
         ways: Any = channel if arms is None else arms
         return regress_files(formula, data, ways, engine or Here(), sampled, **asked, **options)
     return _regress_rows(formula, data, channel, arms, sampled, **asked, **options)
+
+
+def _refuse_fields_of_drawn(options: Mapping[str, Any]) -> None:
+    """How respondents were drawn is no option of a method."""
+    for field in fields(Drawn):
+        if field.name in options:
+            raise InputError(
+                f"regress has no option {field.name!r} of its own; allowed: in drawn.",
+                remedy=f"Write drawn=Drawn({field.name}=…), with Drawn of askance.",
+            )
 
 
 def _regress_rows(

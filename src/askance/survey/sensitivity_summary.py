@@ -79,6 +79,9 @@ def _notes(table: Sensitivity) -> list[str]:
         notes.append("–: under this reading the reports tell nothing, or are impossible")
     if not all(scenario.plausible for scenario in table.scenarios):
         notes += _IMPLAUSIBLE
+    repaired = [s.name for s in table.scenarios if s.fit is not None and s.fit.repaired and s.plausible]
+    if repaired:
+        notes.append(f"at the edge of what is possible, where a weak prior decides: {', '.join(repaired)}")
     return notes + [_device(scenario) for scenario in table.scenarios if scenario.bias]
 
 

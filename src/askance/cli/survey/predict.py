@@ -52,4 +52,5 @@ def predict_command(fit: Path, data: Path, confidence: float, table: Path | None
         law = saved.predict_outcome if outcome else saved.trait.predict
         result = law(rows, confidence=confidence)
         keep_table(result, table)
-    show(result)
+    hidden = "" if outcome or not getattr(saved.model, "outcomes", ()) else saved.variables[0]
+    show(result, below=[f"of the hidden answer {hidden}; --outcome predicts what it explains"] if hidden else [])

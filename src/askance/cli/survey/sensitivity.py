@@ -15,8 +15,10 @@ from askance.errors import InputError
 
 
 def _read_limits(text: str) -> tuple[float, float]:
-    """Two shares with a comma between them."""
+    """Two shares with a comma between them, the lower one first."""
     low, high = (read_number(part) for part in text.split(","))
+    if not 0 <= low <= high <= 1:
+        raise ValueError(text)
     return low, high
 
 
@@ -62,7 +64,7 @@ def _read_limits(text: str) -> tuple[float, float]:
 @option(
     "--refused-share A,B",
     "with --refused: limits of the share of yes among them, beside 0 and 1",
-    Read(_read_limits, "two shares", "Write 0.2,0.5, for example."),
+    Read(_read_limits, "two shares from 0 to 1, the lower one first", "Write 0.2,0.5, for example."),
 )
 @option("--plot FILE", "draw a coefficient (.png, .svg, .pdf)", PICTURE)
 @TABLE_OPTION

@@ -130,13 +130,14 @@ class FitComparison(Tabulated):
         return notes
 
 
-def compare_fits(fits: Mapping[str, Fit] | Sequence[Fit], *, stars: bool = False) -> FitComparison:
+def compare_fits(fits: Mapping[str, Fit] | Sequence[Fit] | Fit, *, stars: bool = False) -> FitComparison:
     """Put fits side by side.
 
     Args:
         fits: by the names of their columns; without names they are numbered (1), (2), …
         stars: whether to mark estimates whose p-values are below .05, .01 and .001.
     """
+    fits = [fits] if isinstance(fits, Fit) else fits
     named = fits if isinstance(fits, Mapping) else {f"({place})": fit for place, fit in enumerate(fits, start=1)}
     strange = [fit for fit in named.values() if not isinstance(fit, Fit)]
     if not named or strange:

@@ -119,6 +119,8 @@ class HiddenFit(RowsFit):
         lower, upper, profiled = boundary_intervals(self, averages, shares, errors, usual, z)
         told = ", ".join(str(label) for label, near in zip(labels, profiled, strict=True) if near)
         notes = (PROFILED.format("all" if profiled.all() else told),) if told else ()
+        if variable is None and len(self.variables) > 1:
+            notes = (f"answers are those of {' & '.join(self.variables)}", *notes)
         known = None if self.freedom is None else freedom
         return ProbabilityTable(labels, shares, errors, lower, upper, confidence, notes=notes, degrees_of_freedom=known)
 
