@@ -157,6 +157,7 @@ def _noise_table(
     The columns are told in their order: reports hold no names, and `askance estimate --names` wants them so.
     """
     from askance.survey.record_tables import refuse_answers_as_names, refuse_other_columns
+    from askance.survey.tables import unknown_column
 
     labels = _labels_of(channel)
 
@@ -166,6 +167,8 @@ def _noise_table(
         wrong = names is None and len(table.names) - (id_column in table.names) != _width(channel)
         if labels is not None or wrong or any(name not in table.names for name in asked):
             refuse_answers_as_names(table, None if names is None else asked, known, path, but=id_column)
+        if id_column is not None and id_column not in table:
+            raise unknown_column(id_column, table.names)
         chosen = _chosen(table, names, id_column, channel, path)
         refuse_other_columns([column.name for column in chosen], channel.purpose, table.names, path)
         return chosen
