@@ -143,6 +143,21 @@ def test_numbers_where_texts_are_needed_are_refused(node: Callable[[str], str], 
     assert "threshold is no text" in node(script)
 
 
+@pytest.mark.parametrize("size", ["0", "9", "400", "x", None])
+def test_a_subset_that_cannot_be_drawn_is_refused(size: str | None, node: Callable[[str], str], tmp_path: Path) -> None:
+    """It was drawn for ever: a page stood still."""
+    described = device_description(SubsetSelection(9, 1))
+    thresholds = {**described["thresholds"], "subset_size": size}
+    (tmp_path / "one.json").write_text(json.dumps({**described, "thresholds": thresholds}))
+    script = """
+        import { readFileSync } from "node:fs";
+        const described = JSON.parse(readFileSync("one.json", "utf8"));
+        for (const wrong of [described, undefined])
+            try { device.randomize(wrong, 1); } catch (error) { console.log(error instanceof device.DeviceError); }
+    """
+    assert node(script).split() == ["true", "true"]
+
+
 def test_a_campaign_in_place_of_a_channel_is_refused_with_the_way_out(
     node: Callable[[str], str], tmp_path: Path
 ) -> None:

@@ -328,6 +328,60 @@ def test_a_first_line_of_values_holds_no_names(line: str, tmp_path: Path) -> Non
     assert "731337" not in found.err
 
 
+@pytest.mark.parametrize(
+    ("lines", "flags"),
+    [
+        ("hiv,hiv", ()),
+        ("hiv,7f3a", ()),
+        ("7f3a,hiv", ("--id-column", "id")),
+        ("7f3a,hiv", ("--id-column", "id", "--columns", "illness")),
+    ],
+)
+def test_an_answer_in_the_first_line_is_not_shown(lines: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    table, output = tmp_path / "t.csv", tmp_path / "r.jsonl"
+    table.write_text(f"{lines}\nnone,flu\n")
+    of_channel = ("--outputs", "none,flu,hiv", "--privacy-level", "1", "--input", str(table), "-o", str(output))
+    found = call("randomize", "subset-selection", *of_channel, *flags)
+    assert_one_line(found, ("the first line of", "names of columns"))
+    assert "hiv" not in found.err
+    assert "7f3a" not in found.err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("lines", ["0.7313,0.7313", "7f3a,0.7313", "7f3a,0.7313,0.25"])
+def test_a_number_in_the_first_line_is_not_shown(lines: str, tmp_path: Path) -> None:
+    table, output = tmp_path / "t.csv", tmp_path / "r.jsonl"
+    table.write_text(f"{lines}\n{lines}\n")
+    given = ("--dim", "2", "--privacy-level", "1", "--input", str(table), "-o", str(output))
+    for flags in [("--id-column", "id"), ("--columns", "a,b"), () if lines.count(",") > 1 else ("--id-column", "id")]:
+        found = call("randomize", "hypercube", *given, *flags)
+        assert_one_line(found, ("the first line of", "names of columns"))
+        assert "7313" not in found.err
+
+
+def test_columns_called_by_numbers_are_taken(tmp_path: Path) -> None:
+    table, output = tmp_path / "t.csv", tmp_path / "r.jsonl"
+    table.write_text("id,0,1\na,0.5,1\nb,0,0.25\n")
+    given = ("--dim", "2", "--privacy-level", "1", "--input", str(table), "-o", str(output))
+    assert call("randomize", "hypercube", *given, "--id-column", "id").code == 0
+    output.unlink()
+    assert call("randomize", "hypercube", *given, "--columns", "1,0").code == 0
+
+
+def test_a_record_in_the_first_line_is_not_shown(tmp_path: Path) -> None:
+    people, channel, table, output = (tmp_path / name for name in ("a b.toml", "c d.toml", "t.csv", "r.jsonl"))
+    people.write_text('cliques = [["ill", "age"]]\n[variables]\nill = ["none", "hiv"]\nage = ["young", "old"]\n')
+    planned = call("plan", "field", str(people), "--privacy-level", "2", "-o", str(channel))
+    assert f"records '{channel}' --variables '{people}' --input" in planned.out
+    table.write_text("hiv,old\nnone,young\n")
+    found = call(
+        "randomize", "records", str(channel), "--variables", str(people), "--input", str(table), "-o", str(output)
+    )
+    assert_one_line(found, ("holds an answer; allowed: names of columns",))
+    assert "hiv" not in found.err
+    assert not output.exists()
+
+
 def test_rows_are_those_of_the_table_though_some_are_dropped(tmp_path: Path) -> None:
     column = Column("id", "text", np.array(["a", "b", "d", "d"], dtype=object), np.zeros(4, dtype=bool))
     with pytest.raises(InputError, match="row 4: column 'id' is that of row 3"):

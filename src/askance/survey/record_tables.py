@@ -19,7 +19,7 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
 from askance.formats.reports import report_writer
 from askance.survey.files import read_table
-from askance.survey.tables import Column, Columns, as_written
+from askance.survey.tables import Column, Columns, ColumnTwiceError, as_written
 
 # Records noised at a time.
 _PIECE = 1 << 16
@@ -32,7 +32,16 @@ _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 
 def read_people(path: Path, *, texts: bool = False) -> Columns:
     """The table of a file; see `read_table`. A file without names of columns is refused."""
-    table = read_table(path, texts=texts)
+    table: Columns | None
+    try:
+        table = read_table(path, texts=texts)
+    except ColumnTwiceError:
+        table = None  # refused below: in a table without names, what is there twice is what the first respondent told
+    if table is None:
+        raise InputError(
+            f"the first line of {path} holds something twice; allowed: names of columns, each once.",
+            remedy="Put a line of names in front, or rename one of the columns.",
+        )
     _refuse_headless(table, path)
     return table
 
@@ -58,12 +67,29 @@ def _refuse_headless(table: Columns, path: Path) -> None:
         )
 
 
-def refuse_answers_as_names(columns: Sequence[Column], labels: Categories | None, path: Path) -> None:
-    """A column called by an answer has none: the first respondent is no name, which all reports would carry.
+def refuse_answers_as_names(
+    table: Columns, wanted: Sequence[str] | None, labels: Sequence[Categories], path: Path, *, but: str | None = None
+) -> None:
+    """A column called by an answer has none: the first respondent is no name, which messages and reports would show.
 
-    Which column it is tells what the first respondent said, so it is not named.
+    Which column it is tells what the first respondent said, so it is not named. Columns that are all there may be
+    called as they like where somebody named them.
+
+    Args:
+        table: the table.
+        wanted: names of columns that were asked for, or None for all.
+        labels: what its columns may hold; of none, numbers.
+        path: where the table is.
+        but: a column that holds no answers.
     """
-    if labels is not None and any(label_of(column.name, labels) is not None for column in columns):
+    if wanted is not None and all(name in table.names for name in wanted):
+        return
+    names = [name for name in table.names if name != but]
+    if labels:
+        answers = any(label_of(name, known) is not None for known in labels for name in names)
+    else:
+        answers = any(_NUMBER.fullmatch(name) for name in names)
+    if answers:
         raise InputError(
             f"the first line of {path} holds an answer; allowed: names of columns.",
             remedy="Put a line of names in front. Where a column is really called so, name it with --columns.",

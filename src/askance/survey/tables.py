@@ -115,6 +115,10 @@ class Column:
         return pd.Series(self.values.astype(bool) if self.kind == "boolean" else self.values)
 
 
+class ColumnTwiceError(InputError):
+    """Two columns of a table have one name, which the message shows: of a table without names, it is a value."""
+
+
 class Columns:
     """The columns of a table: pandas, polars, Arrow, a NumPy structured array, or a dict of columns.
 
@@ -139,7 +143,7 @@ class Columns:
         self._loaded: dict[str, Column] = {}
         twice = [name for i, name in enumerate(self.names) if name in self.names[:i]]
         if twice:
-            raise InputError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
+            raise ColumnTwiceError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
 
     @classmethod
     def of(cls, data: Table) -> Columns:
@@ -185,7 +189,7 @@ class Columns:
         written = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
         twice = sorted(name for name, times in Counter(written).items() if times > 1)
         if twice:
-            raise InputError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
+            raise ColumnTwiceError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
         try:
             frame = nw.from_native(data, eager_only=True)
         except TypeError:

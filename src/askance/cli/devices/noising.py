@@ -70,8 +70,8 @@ def noise_table(
         REPORTS.check(part)
     with progress(f"reading {input}") as doing:
         table = read_people(input, texts=texts)
-        of_ids = None if id_column is None else table[id_column]
         columns = choose(table)
+        of_ids = None if id_column is None else table[id_column]
         kept = complete_rows(columns, input, drop=missing == "drop")
         ids = None if of_ids is None else read_ids(of_ids, input, kept)
         channel, noised = noiser(columns, kept)

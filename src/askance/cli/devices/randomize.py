@@ -157,13 +157,19 @@ def _noise_table(
     The columns are told in their order: reports hold no names, and `askance estimate --names` wants them so.
     """
     from askance.survey.record_tables import refuse_answers_as_names, refuse_other_columns
+    from askance.survey.tables import unknown_column
 
     labels = _labels_of(channel)
 
     def choose(table: Columns) -> list[Column]:
+        known = [] if labels is None else [labels]
+        asked = [name.strip() for name in names or ()] + ([] if id_column is None else [id_column])
+        wrong = names is None and len(table.names) - (id_column in table.names) != _width(channel)
+        if labels is not None or wrong or any(name not in table.names for name in asked):
+            refuse_answers_as_names(table, None if names is None else asked, known, path, but=id_column)
+        if id_column is not None and id_column not in table:
+            raise unknown_column(id_column, table.names)
         chosen = _chosen(table, names, id_column, channel, path)
-        if names is None:
-            refuse_answers_as_names(chosen, labels, path)
         refuse_other_columns([column.name for column in chosen], channel.purpose, table.names, path)
         return chosen
 
@@ -183,7 +189,7 @@ def _chosen(
     from askance.survey.record_tables import require_complete, require_numbers
 
     chosen = [name.strip() for name in names] if names is not None else [n for n in table.names if n != id_column]
-    wanted = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
+    wanted = _width(channel)
     if len(chosen) != wanted:
         count = f"{len(chosen)} columns are chosen" if len(chosen) != 1 else "1 column is chosen"
         raise ShapeError(
@@ -200,6 +206,11 @@ def _chosen(
         if _labels_of(channel) is None:
             require_numbers(column, path)
     return columns
+
+
+def _width(channel: AnyChannel) -> int:
+    """How many columns the channel takes."""
+    return channel.truth_width if isinstance(channel, StatisticsChannel) else 1
 
 
 def _noised(channel: AnyChannel, columns: Sequence[Column], path: Path, rows: slice) -> Any:

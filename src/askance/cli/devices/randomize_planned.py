@@ -47,7 +47,7 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, **
     from askance.estimation.problems.field_evidence import require_purpose
     from askance.formats import read_channel
     from askance.formats.field_fit_file import field_for
-    from askance.survey.record_tables import read_labels
+    from askance.survey.record_tables import read_labels, refuse_answers_as_names
 
     channel = read_channel(path)
     if not isinstance(channel, lib.CliqueRelease):
@@ -72,8 +72,13 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, **
     def noiser(columns: Sequence[Column], kept: Sequence[int]) -> tuple[AnyChannel, Callable[[slice], Any]]:
         return named, partial(noised, columns, kept)
 
+    def chosen(table: Columns) -> list[Column]:
+        ids = [] if flags["id_column"] is None else [flags["id_column"]]
+        refuse_answers_as_names(table, [*field.variables, *ids], list(field.categories.values()), input)
+        return [table[name] for name in field.variables]
+
     # Cells stay as they are written: "01" is no number, and "NA" may be a country.
-    noise_table(input, output, lambda table: [table[name] for name in field.variables], noiser, texts=True, **flags)
+    noise_table(input, output, chosen, noiser, texts=True, **flags)
 
 
 @command(
@@ -95,7 +100,7 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, **fla
     import numpy as np
 
     from askance.formats.release_file import read_release
-    from askance.survey.record_tables import require_numbers
+    from askance.survey.record_tables import refuse_answers_as_names, require_numbers
 
     release = read_release(path)
 
@@ -108,6 +113,8 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, **fla
         return release.channel, lambda rows: release.randomize(values[rows, :-1], values[rows, -1])
 
     def chosen(table: Columns) -> list[Column]:
+        ids = [] if flags["id_column"] is None else [flags["id_column"]]
+        refuse_answers_as_names(table, [*release.field.names, *ids], [], input)
         return [table[name] for name in release.field.names]
 
     note = _TWICE if isinstance(release, lib.MomentRelease) and release.pilot_observations > 0 else ""

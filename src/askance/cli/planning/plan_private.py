@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -139,7 +140,7 @@ def _write_release(field: lib.LinearModel, output: Path, flags: dict[str, Any]) 
     title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
     content = {"output": str(output), "privacy_level": release.privacy_level, **release.specification()}
     others = [] if pilot_state is None else ["ask others than in the pilot: who reports twice spends both levels"]
-    then = f"next: askance randomize release {output} --input people.csv -o reports.jsonl"
+    then = f"next: askance randomize release {quote(str(output))} --input people.csv -o reports.jsonl"
     notes = [f"note: {note}" for note in release_notes(release, respondents)]
     show(Card(title, rows, content, columns), below=[*notes, *others, then])
 
@@ -258,7 +259,8 @@ def _write_channel(
         below.append("it is the best for fits by the likelihood of the reports: askance estimate … --method marginal")
     below += [
         f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})",
-        f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl",
+        f"next: askance randomize records {quote(str(output))} --variables {quote(str(description))} "
+        "--input people.csv -o reports.jsonl",
     ]
     title = f"clique-release, privacy level {chosen.privacy_level:.6g}, written to {output}"
     card = Card(title, rows, {**content, "treewidth": field.treewidth, "memory": memory}, ("table", "cells", "drawn"))

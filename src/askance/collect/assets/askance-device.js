@@ -290,6 +290,7 @@ function tableOf(thresholds, cells) {
     return { words: 1, bits: thresholds.columns[0].length, told };
   }
   const size = Number(thresholds.subset_size);
+  if (!(Number.isInteger(size) && size > 0 && size < cells)) throw new DeviceError("so many labels cannot be sent.");
   const inside = new Limits([threshold(thresholds.inside)]);
   const told = (cell, words) => {
     words.next();
@@ -347,7 +348,7 @@ const prepared = new WeakMap();
 /** What a description says, with thresholds read: worked out once for every object. */
 function mappingOf(description) {
   if (!prepared.has(description)) {
-    if (description.format !== FORMAT || description.questions) {
+    if (description?.format !== FORMAT || description.questions) {
       throw new DeviceError(`the description is no channel of the format ${FORMAT}: of a campaign, each question has one.`);
     }
     if (!Object.hasOwn(MAPPINGS, description.mapping)) throw new DeviceError("the mapping of the channel is not known.");
