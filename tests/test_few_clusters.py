@@ -22,7 +22,7 @@ from askance import (
     save,
 )
 from askance._arrays import FloatArray, IntArray
-from askance.errors import InputError
+from askance.errors import AskanceWarning, InputError
 from askance.estimation.problems.cluster_spread import cluster_spread
 from askance.models.hidden import Factor, HiddenVariables
 from tests.cr2 import adjusted_squares, by_cluster
@@ -204,6 +204,20 @@ def test_a_cluster_alone_with_a_covariate_gives_no_interval() -> None:
         fit.wald_test(["x", "only"])
 
 
+@pytest.mark.parametrize("method", ["one-step", "moments", "marginal"])
+def test_that_errors_are_not_to_be_trusted_stays_with_the_fit(tmp_path: Path, method: str) -> None:
+    x, _, y = survey()
+    design = ForcedResponse("2/3", "1/6")
+    said = Responses(design).add(x, np.array(["no", "yes"])[y], clusters=np.arange(120) % 2)
+    doubt = "2 clusters for 3 parameters: cluster-robust standard errors are not to be trusted"
+    with pytest.warns(AskanceWarning, match=doubt):
+        fit = estimate(Softmax(["no", "yes"], ["Intercept", "x", "z"]), said, method)
+    save(fit, tmp_path / "fit.askance")
+    for kept in (fit, load(tmp_path / "fit.askance")):
+        assert kept.messages.count(doubt) == 1
+        assert doubt in " ".join(kept.summary().split())
+
+
 def test_files_keep_degrees_of_freedom_and_nothing_of_a_cluster(tmp_path: Path) -> None:
     table = noised(year=1900.0 + np.tile(survey()[0][:, 1], 4))
     for formula in ("said ~ x + z", "said ~ year + z"):  # the second is fitted in another basis
@@ -228,17 +242,18 @@ def test_another_basis_has_the_same_degrees_of_freedom() -> None:
 
 
 def test_hidden_variables_have_them_too() -> None:
-    """A single hidden variable is the answer itself."""
+    """A single hidden variable is the answer itself; its share is far enough from 0 and 1 for the usual interval."""
     x, g, y = survey()
     design = ForcedResponse("2/3", "1/6")
-    said = design.simulate(np.array(["no", "yes"])[np.tile(y, 4)], np.random.default_rng(1))
-    evidence = Responses(design).add(np.tile(x, (4, 1)), said, clusters=np.tile(g, 4))
+    said = design.simulate(np.array(["no", "yes"])[np.tile(y, 40)], np.random.default_rng(1))
+    evidence = Responses(design).add(np.tile(x, (40, 1)), said, clusters=np.tile(g, 40))
     terms = ["Intercept", "x", "z"]
     plain = estimate(Softmax(["no", "yes"], terms), evidence, "marginal")
     hidden = estimate(HiddenVariables([Factor("trait", ["no", "yes"], terms)]), evidence)
     np.testing.assert_allclose(hidden.standard_errors, plain.standard_errors, rtol=1e-6)
     np.testing.assert_allclose(hidden.degrees_of_freedom, plain.degrees_of_freedom, rtol=1e-6)
     one, other = hidden.shares("trait"), plain.prevalence()
+    assert min(one.estimate / one.standard_error) > 8
     np.testing.assert_allclose([one.lower, one.upper], [other.lower[0], other.upper[0]], rtol=1e-5)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.scale_pilot import Scales
+from askance.errors import AskanceWarning
 from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
@@ -62,7 +63,8 @@ def _(problem: DistributionProblem[Any], outcome: Outcome, alarm: str = "") -> D
 
 
 def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outcome, alarm: str) -> Any:
-    """What fits with and without covariates have."""
+    """What fits with and without covariates have; doubts about their errors stay with them, in tables and files."""
+    doubts = (notice.text for notice in outcome.notices if notice.kind is AskanceWarning)
     return {
         "theta": outcome.theta,
         "covariance": outcome.covariance,
@@ -73,14 +75,15 @@ def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outco
         "converged": outcome.converged,
         "log_likelihood": problem.log_likelihood(outcome.theta),
         "raw_statistics": outcome.raw_statistics,
-        "diagnostics": outcome.diagnostics,
+        "diagnostics": replace(outcome.diagnostics, messages=(*outcome.diagnostics.messages, *doubts)),
         "alarm": alarm,
     }
 
 
 @fit_of.register
 def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
-    told, units, diagnostics = _of_rows(problem, outcome, alarm), problem.units, outcome.diagnostics
+    told, units = _of_rows(problem, outcome, alarm), problem.units
+    diagnostics = told["diagnostics"]
     maxima = tuple(
         replace(maximum, theta=tuple(units.outward(np.array(maximum.theta)).tolist())) for maximum in diagnostics.maxima
     )
