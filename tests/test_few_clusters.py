@@ -213,7 +213,9 @@ def test_that_errors_are_not_to_be_trusted_stays_with_the_fit(tmp_path: Path, me
     with pytest.warns(AskanceWarning, match=doubt):
         fit = estimate(Softmax(["no", "yes"], ["Intercept", "x", "z"]), said, method)
     save(fit, tmp_path / "fit.askance")
-    for kept in (fit, load(tmp_path / "fit.askance")):
+    again = load(tmp_path / "fit.askance")
+    assert isinstance(again, RegressionFit)
+    for kept in (fit, again):
         assert kept.messages.count(doubt) == 1
         assert doubt in " ".join(kept.summary().split())
 
