@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from askance._checks import HIGHEST_LEVEL
 from askance.categories import MOST_LABELS
 from askance.channels import BallRelease
 from askance.channels.statistics.base import StatisticsChannel
@@ -45,7 +46,7 @@ def _told(row: str) -> list[float]:
         ("channels given as a matrix", [MOST_ENTRIES, MOST_LABELS]),
         ("`ball-release`, `quadratic-release`", [LARGEST_DIM, MOST_CANDIDATES]),
         ("Σ_marg of a channel on statistics", [MOST_REPORTS]),
-        ("`plan`", [LARGEST_LEVEL]),
+        ("`plan`", [HIGHEST_LEVEL, LARGEST_LEVEL]),
         ("tallies", [StatisticsChannel.most_reports, BallRelease(2, 1).most_reports]),
     ],
 )

@@ -15,7 +15,15 @@ from askance.errors import ConvergenceWarning, InputError
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.region_sampling import sample_regions
 from askance.text.corpus.regions import Region, RegionCounts
-from askance.text.counts.miscount_estimate import _batches, _informative, _Prior, _Sums, estimate_miscounts
+from askance.text.counts.miscount_estimate import (
+    _STARTS,
+    _batches,
+    _highest,
+    _informative,
+    _Prior,
+    _Sums,
+    estimate_miscounts,
+)
 from askance.text.counts.miscounts import Miscounts, simulate
 
 NAMES = ("ann", "bob")
@@ -182,3 +190,20 @@ def test_too_few_steps_are_named() -> None:
     truth = sample_regions(_truth(rng, 50), window=6, tags="all", rng=rng)
     with pytest.warns(ConvergenceWarning, match="after 2 steps"):
         estimate_miscounts(simulate(truth, RATES, rng), max_iterations=2)
+
+
+def test_errors_reach_a_second_maximum_that_is_not_rejected() -> None:
+    """Few counts leave open whether one person adds or the other misses: curvature knows one of two answers."""
+    rng = np.random.default_rng(7)
+    truth = _twice(sample_regions(_truth(rng, 60), window=5, tags=3, rng=rng))
+    said = simulate(truth, {"ann": Miscounts(0.03, 0.0), "bob": Miscounts(0.15, 0.03)}, rng)
+    batches = list(_batches(_informative(said)))
+    one, other = (_highest(batches, np.tile(start, (2, 1)), np.arange(2), 1000, 1e-8) for start in _STARTS)
+    apart = np.abs(one.rates - other.rates)
+    assert apart.max() > 0.04
+    assert abs(one.log_likelihood - other.log_likelihood) < 2
+    found = estimate_miscounts(said)
+    errors = np.array([[found[name].missed_error, found[name].extra_error] for name in NAMES])
+    wide = apart > 0.01
+    assert wide.any()
+    assert (1.96 * errors[wide] > apart[wide] - 1e-3).all()

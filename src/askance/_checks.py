@@ -40,6 +40,8 @@ _LARGEST_EXPONENT = 5_000
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 # Thresholds are integers: at levels below this they are the same for every truth.
 _LEAST_LEVEL = Fraction(1, 10**24)
+#: The highest level that is taken: e³⁰ is no protection any more.
+HIGHEST_LEVEL = 30
 _SIX_DIGITS = decimal.Context(prec=6)
 _LONGEST_SHOWN = 80
 _LARGEST = sys.float_info.max
@@ -258,7 +260,7 @@ def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
             remedy="Levels between 0.5 and 4 are usual.",
         )
     remedy = words("Levels between 0.5 and 4 are usual; {0} has no privacy at all.", Either("Direct", "direct"))
-    return number(level, name, _LEAST_LEVEL, 30, allowed="above 0, at most 30", remedy=remedy)
+    return number(level, name, _LEAST_LEVEL, HIGHEST_LEVEL, allowed=f"above 0, at most {HIGHEST_LEVEL}", remedy=remedy)
 
 
 def as_count(value: object, name: str, *, minimum: int = 0, maximum: int = 2**48) -> int:

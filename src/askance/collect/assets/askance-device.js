@@ -62,7 +62,7 @@ class Words {
   next() {
     this.expect(1);
     if (this.at >= this.halves.length) {
-      throw new TooFewWords(`there are ${this.used} words, and the report takes more.`);
+      throw new TooFewWords(`${this.used} words are not enough.`);
     }
     this.low = this.halves[this.at];
     this.high = this.halves[this.at + 1];
@@ -72,9 +72,8 @@ class Words {
 
   /** A uniform whole number below a limit of at most 2^16, by Lemire's multiplication; unfair words are left aside. */
   below(limit) {
-    const rest = HALF % limit;
     // 2^64 mod limit
-    const unfair = (rest * rest) % limit;
+    const unfair = (HALF % limit) ** 2 % limit;
     for (;;) {
       this.next();
       const first = this.low * limit;
@@ -85,12 +84,10 @@ class Words {
 
   /** `size` different ones of 0 … cells − 1, one after the other: the first steps of a shuffle. */
   distinct(cells, size) {
-    const order = Uint32Array.from({ length: cells }, (_, cell) => cell);
+    const order = new Uint32Array(cells).map((_, cell) => cell);
     for (let place = 0; place < size; place += 1) {
       const at = place + this.below(cells - place);
-      const picked = order[at];
-      order[at] = order[place];
-      order[place] = picked;
+      [order[place], order[at]] = [order[at], order[place]];
     }
     return order.subarray(0, size);
   }
@@ -290,7 +287,7 @@ function tableOf(thresholds, cells) {
     return { words: 1, bits: thresholds.columns[0].length, told };
   }
   const size = Number(thresholds.subset_size);
-  if (!(Number.isInteger(size) && size > 0 && size < cells)) throw new DeviceError("so many labels cannot be sent.");
+  if (!(size > 0 && size < cells && size % 1 === 0)) throw new DeviceError("no such subset.");
   const inside = new Limits([threshold(thresholds.inside)]);
   const told = (cell, words) => {
     words.next();
@@ -349,9 +346,9 @@ const prepared = new WeakMap();
 function mappingOf(description) {
   if (!prepared.has(description)) {
     if (description?.format !== FORMAT || description.questions) {
-      throw new DeviceError(`the description is no channel of the format ${FORMAT}: of a campaign, each question has one.`);
+      throw new DeviceError(`no channel of the format ${FORMAT}: of a campaign, each question has one.`);
     }
-    if (!Object.hasOwn(MAPPINGS, description.mapping)) throw new DeviceError("the mapping of the channel is not known.");
+    if (!Object.hasOwn(MAPPINGS, description.mapping)) throw new DeviceError("its mapping is not known.");
     prepared.set(description, MAPPINGS[description.mapping](description));
   }
   return prepared.get(description);

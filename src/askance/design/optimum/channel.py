@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_parameter, as_positive_level, instance, number, shown
+from askance._checks import HIGHEST_LEVEL, Number, as_parameter, as_positive_level, instance, number, shown
 from askance._kernels.draw import TOTAL
 from askance._threads import one_thread
 from askance._words import words
@@ -180,7 +180,7 @@ def optimal_channel(
     22568.1
     """
     level = as_positive_level(privacy_level)
-    number(level, "privacy_level", _LEAST_LEVEL, 30, remedy=USUAL_LEVELS)
+    number(level, "privacy_level", _LEAST_LEVEL, HIGHEST_LEVEL, remedy=USUAL_LEVELS)
     require_choice(target, "target", ("likelihood", "moments"))
     with one_thread:
         points, worst = _read_points(model, theta, prior, minimax)

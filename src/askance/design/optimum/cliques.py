@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_count, as_positive_level, instance, number
+from askance._checks import HIGHEST_LEVEL, Number, as_count, as_positive_level, instance, number
 from askance._kernels.draw import TOTAL
 from askance._threads import one_thread
 from askance.channels.statistics.clique_release import CliqueRelease
@@ -129,7 +129,7 @@ def optimal_cliques(
     (True, True)
     """
     level = as_positive_level(privacy_level)
-    number(level, "privacy_level", _LEAST_LEVEL, 30, remedy=USUAL_LEVELS)
+    number(level, "privacy_level", _LEAST_LEVEL, HIGHEST_LEVEL, remedy=USUAL_LEVELS)
     points = _read_points(field, theta, prior)
     chosen, all_considered = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
     problem = CliqueProblem(field, points, usable_ratio(level), chosen)

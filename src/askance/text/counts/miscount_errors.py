@@ -21,6 +21,8 @@ _BOUND = 1e-4
 _OFF_BOUND = 0.002
 # A standard error above this is worth a warning: the interval is then some 20 points wide.
 _WIDE = 0.05
+# Of two rates: a maximum lower by less than half of the 95 % quantile of χ² with 2 degrees of freedom is not rejected.
+_REJECTED, _Z = 2.996, 1.96
 # What a rate at the highest that is taken for miscounts tells.
 _AT_BOUND = {
     "missed": "half of the words or more would have been missed ({names}), the most that is taken for miscounts: have "
@@ -36,7 +38,7 @@ class EstimatedMiscounts(Miscounts):
     """Rates that were estimated, with their standard errors; equal to any `Miscounts` of the same rates.
 
     Attributes:
-        missed_error: standard error of `missed`, NaN where the estimate is at 0 or 0.5.
+        missed_error: standard error of `missed`, NaN where the estimate is at 0 or 0.5 and nothing else is as likely.
         extra_error: standard error of `extra`, likewise.
 
     >>> EstimatedMiscounts(0.1, 0.02, 0.01, 0.005) == Miscounts(0.1, 0.02)
@@ -92,6 +94,26 @@ def standard_errors(gradient: Callable[[FloatArray], FloatArray], rates: FloatAr
     own = np.sqrt(np.where(variance > 0, variance, np.inf))
     errors.flat[used[free[used]]] = own[free[used]]
     return errors
+
+
+def reach_other(errors: FloatArray, rates: FloatArray, other: FloatArray, lower: float) -> FloatArray:
+    """Errors with which 95 % intervals hold the rates of another maximum as well, where that is not rejected.
+
+    Args:
+        errors: standard errors of the rates, NaN at a bound.
+        rates: where the likelihood is highest, of the same shape.
+        other: where else it has a maximum, of the same shape.
+        lower: by how much that is lower, in log-likelihood.
+
+    >>> reach_other(np.array([0.03]), np.array([0.02]), np.array([0.12]), 1.8).round(3)
+    array([0.059])
+    >>> reach_other(np.array([0.03]), np.array([0.02]), np.array([0.12]), 4.0)
+    array([0.03])
+    """
+    if lower > _REJECTED:
+        return errors
+    apart = np.abs(other - rates) / _Z
+    return np.where(np.isnan(errors) & (apart > _BOUND), apart, np.hypot(errors, apart))
 
 
 def warn_of_wide(estimates: Mapping[str, EstimatedMiscounts]) -> None:

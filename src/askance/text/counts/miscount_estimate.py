@@ -13,7 +13,8 @@ that no step lowers the likelihood.
 
 Standard errors come from the curvature of the profile likelihood (rates moved, h fitted anew). Its gradient is that of
 the complete data in expectation (Fisher's identity): of m it is E(missed)/m − E(not missed)/(1 − m). The second
-derivative is a difference of gradients.
+derivative is a difference of gradients. Few counts leave open whether one person misses or the other adds: then there
+are two maxima, of which curvature knows one. So EM starts twice, and errors reach a maximum that is not rejected.
 
 Words are not looked at. Regions that overlap in part are stretches of their own; ranges, labels, allowed tags and
 weights (other than 0) are not used; neither are regions that nothing is known to compare with: open ones that share no
@@ -35,11 +36,19 @@ from askance._arrays import FloatArray, IntArray
 from askance._checks import as_count
 from askance.errors import ConvergenceWarning, InputError
 from askance.text.corpus.regions import RegionCounts
-from askance.text.counts.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_bound, warn_of_wide
+from askance.text.counts.miscount_errors import (
+    EstimatedMiscounts,
+    reach_other,
+    standard_errors,
+    warn_of_bound,
+    warn_of_wide,
+)
 from askance.text.counts.miscounts import annotator_names, may_be_miscounted
 
-# Where the rates start, and what they never fall below: a report that takes an error must stay possible.
-_START, _LEAST = 0.05, 1e-12
+# Where rates of misses and extras start, and what none falls below: a report that takes an error must stay possible.
+_STARTS, _LEAST = ((0.05, 0.05), (0.15, 0.01)), 1e-12
+# The second maximum is taken where its log-likelihood is higher by this much.
+_BETTER = 0.5
 # A tagger goes on with no less: what was never seen among few counts may still happen.
 _LEAST_OF_A_TAGGER = 1e-3
 # A tag appears at most so many times more often than it was ever counted.
@@ -90,25 +99,22 @@ def estimate_miscounts(
     as_count(max_iterations, "max_iterations", minimum=1)
     used = _informative(regions.with_positive_weight())
     names, batches = annotator_names(used), list(_batches(used))
-    present = np.unique(used.annotator_codes % len(names))
-    prior = _Prior(batches)
-    rates, change = np.full((len(names), 2), _START), np.inf
-    for _ in range(max_iterations):
-        sums = _expected(batches, rates, prior)
-        improved = np.clip(sums.rates(), _LEAST, 0.5)
-        prior.fit(sums.counts)
-        change = float(np.abs(improved - rates)[present].max())
-        rates = improved
-        if change < tolerance:
-            break
-    else:
+    present = np.unique(used.annotator_codes % len(names)).astype(np.int64)
+    best, other = (
+        _highest(batches, np.tile(start, (len(names), 1)), present, max_iterations, tolerance) for start in _STARTS
+    )
+    if other.log_likelihood > best.log_likelihood + _BETTER:
+        best, other = other, best
+    if best.change >= tolerance:
         warnings.warn(
-            f"rates of miscounts still changed by {change:.1e} after {max_iterations} steps; allow more, or collect "
-            "more counts of the same words.",
+            f"rates of miscounts still changed by {best.change:.1e} after {max_iterations} steps; allow more, or "
+            "collect more counts of the same words.",
             ConvergenceWarning,
             stacklevel=2,
         )
+    rates, prior = best.rates, best.prior
     errors = standard_errors(lambda moved: _profile_gradient(batches, moved, prior), rates)
+    errors = reach_other(errors, rates, other.rates, best.log_likelihood - other.log_likelihood)
     estimates = {
         names[code]: EstimatedMiscounts(*rates[code].tolist(), *errors[code].tolist()) for code in present.tolist()
     }
@@ -176,6 +182,31 @@ def _batches(used: RegionCounts) -> Iterator[_Reports]:
         for begin in range(0, len(chosen), _ROWS):
             rows = order[first[chosen[begin : begin + _ROWS], None] + np.arange(reports)]
             yield _Reports(length, told[rows], who[rows])
+
+
+class _Maximum(NamedTuple):
+    """Where EM ended: rates (annotators, 2), h, the log-likelihood, and by how much rates changed in the last step."""
+
+    rates: FloatArray
+    prior: _Prior
+    log_likelihood: float
+    change: float
+
+
+def _highest(
+    batches: list[_Reports], rates: FloatArray, present: IntArray, max_iterations: int, tolerance: float
+) -> _Maximum:
+    """The maximum of the likelihood that EM reaches from some rates."""
+    prior, change, log_likelihood = _Prior(batches), np.inf, -np.inf
+    for _ in range(max_iterations):
+        sums = _expected(batches, rates, prior)
+        improved = np.clip(sums.rates(), _LEAST, 0.5)
+        prior.fit(sums.counts)
+        change = float(np.abs(improved - rates)[present].max())
+        rates, log_likelihood = improved, sums.log_likelihood
+        if change < tolerance:
+            break
+    return _Maximum(rates, prior, log_likelihood, change)
 
 
 # -- the two steps -----------------------------------------------------------------------------------------------------
