@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from askance.collect.collection import Collection
+from askance.collect.collection import CLOSED, Collection
 from askance.collect.server.app import Collector
 from askance.collect.server.serve import configuration
 from tests.signals import PATIENCE
@@ -101,6 +101,12 @@ class Served:
     def post(self, body: bytes, **options: Any) -> httpx.Response:
         """Send a body."""
         return self.client.post(f"/v1/{self.collection.campaign.name}/reports", content=body, **options)
+
+    def close(self) -> None:
+        """Close it in its store, as another process does, and have the server look."""
+        with self.collection.opened() as store:
+            store.set_meta(CLOSED, b"1")
+        self.collector.look()
 
     def verdicts(self, body: bytes) -> str:
         """The letters of an answer."""

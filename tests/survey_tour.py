@@ -156,11 +156,10 @@ def _endings(person: Person, running: Served, tokens: list[str]) -> Iterator[tup
     yield "own die", page
     page.goto(f"{address}/v1/exams/form")
     yield "form", page
-    running.collector.ingest.closed = True
+    running.close()
     page.goto(f"{address}/#")
     page.reload()
     yield "closed", page
-    running.collector.ingest.closed = False
 
 
 def _arrived(person: Person, address: str, *choices: str) -> Any:

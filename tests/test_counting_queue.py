@@ -187,7 +187,7 @@ def test_who_is_not_known_gets_nothing(tmp_path: Path) -> None:
         assert ann.next(campaign="0" * 16)["refused"] == "another wave"
         assert ann.next(id="0" * 32)["refused"] == "another wave"
         assert running.client.post("/v1/nouns/next", content=b"{}").status_code == 422
-        running.collector.ingest.closed = True
+        running.close()
         assert ann.next()["refused"] == "closed"
 
 

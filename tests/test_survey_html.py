@@ -322,7 +322,7 @@ def filled_in(page: str) -> dict[str, str]:
 
 def test_who_comes_too_late_is_told_before_answering(tmp_path: Path) -> None:
     with served(collection_in(tmp_path, "own_die = true\n" + SURVEY)) as running:
-        running.collector.ingest.closed = True
+        running.close()
         for place in ("/", "/v1/exams/form"):
             assert page_texts()["en"]["closed"] in running.client.get(place).text
 

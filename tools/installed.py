@@ -38,7 +38,10 @@ def build(kind: str, source: Path, target: Path) -> Path:
 def unpacked(sdist: Path, target: Path) -> Path:
     """The folder in a source archive."""
     with tarfile.open(sdist) as archive:
-        archive.extractall(target, filter="data")
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(target, filter="data")
+        else:  # before Python 3.11.4; of an archive of our own nothing is left out
+            archive.extractall(target)
     return target / sdist.name.removesuffix(".tar.gz")
 
 

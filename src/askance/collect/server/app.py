@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from starlette.applications import Starlette
@@ -53,7 +54,7 @@ class Collector:
         self.collection = collection
         with collection.opened(new=True) as store:
             salt = store.meta()[SALT]
-        self._first_window = 0
+        self._first_window, self._looking = 0, threading.Lock()
         self._asking, self._answers, self._is_well = asyncio.Lock(), 0, True
         self._writer = Writer(self._reopened, most_waiting=most_waiting)
         self.ingest = Ingest(collection, self._writer, salt)
@@ -139,7 +140,7 @@ class Collector:
     def look(self) -> None:
         """See what other processes told the store, and delete windows that are too old."""
         campaign = self.collection.campaign
-        with self.collection.opened() as store:
+        with self._looking, self.collection.opened() as store:  # a look that began earlier does not end later
             known = store.meta()
             first = self.collection.window() - (campaign.keep_windows or 0) + 1
             if campaign.keep_windows is not None and first != self._first_window:
@@ -148,7 +149,7 @@ class Collector:
             queue = self.ingest.queue
             if queue is not None and (n := store.count()) != queue.n:  # at the start, or something was deleted
                 queue.fill(counted(queue.counting, store.entries()), n)
-        self.ingest.closed, self.ingest.people = CLOSED in known, people_of(known)
+            self.ingest.closed, self.ingest.people = CLOSED in known, people_of(known)
 
     async def _look_again(self) -> None:
         while True:
